@@ -15,10 +15,8 @@ from jaxcert._files import content_of, in_file, parsed, whole_file
 
 # What a file can be, with the version of its format, as its head says it and as messages do.
 ADAPTIVE, POLICY = "jaxcert-adaptive-1", "jaxcert-policy-1"
-ROLLOUTS = "jaxcert-rollouts-1"
 _WORDS = {
     ADAPTIVE: "an adaptive run",
-    ROLLOUTS: "rollouts that go on",
     POLICY: "a policy",
 }
 

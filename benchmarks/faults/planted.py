@@ -162,7 +162,7 @@ gravity-upwards tasks/pendulum.py
 avoided-until-reached tasks/ltl/_progression.py
 - kept = ~jnp.any(task.avoid & holds, axis=-1) & ~after
 + kept = ~after
-delta-spent-twice training/_ledger.py
+delta-spent-twice training/_checkpoint_budget.py
 - if self.spent + Fraction(delta) > Fraction(budget.delta)
 + if Fraction(delta) > Fraction(budget.delta)
 """

@@ -67,6 +67,6 @@ def counts_bounds(certificate: Any) -> bool:
 def proven(delta: Any, validate: bool) -> Any:
     """The delta at which violations are counted; a traced one counts as at most ``MOST_DELTA``."""
     if validate and is_concrete(delta) and MOST_DELTA < float(delta) < 1:
-        raise ValueError(f"delta is {float(delta):.9g}; for tasks drawn within strata at most {MOST_DELTA} is proved")
+        raise ValueError(f"delta is {float(delta):.6g}; for tasks drawn within strata at most {MOST_DELTA} is proved")
     xp = np if is_concrete(delta) else jnp
     return xp.where(delta < 1, xp.minimum(delta, delta.dtype.type(MOST_DELTA)), delta)

@@ -181,7 +181,7 @@ def _not_shown(answer: Answer) -> Iterator[str]:
             yield f"{said} by {ahead:.3g}; {how_many_show(listed=question.listed)}."
         else:
             how = f"worse by {-ahead:.3g}" if ahead else "equal"
-            yield f"{said} {how}, so that more of the same would not show it; the other way round, name B first."
+            yield f"{said} {how}, so that more of the same would not show it; the other way round, name {b} first."
 
 
 def advice_of(answer: Answer) -> dict[str, tuple[Advice | None, ...]]:

@@ -6,10 +6,10 @@ from typing import Any
 
 from jaxcert.cli._answering import answer_files
 from jaxcert.cli._asking import Asking, asked_of, with_asking
-from jaxcert.cli._options import QUIET, STRICT, argument, columns_of, option, reading_of, with_group, with_roles
+from jaxcert.cli._options import IGNORE, QUIET, STRICT, argument, columns_of, option, reading_of, with_group, with_roles
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable
-from jaxcert.cli._reading import FolderOptions
+from jaxcert.cli._reading import FolderOptions, checked
 from jaxcert.cli._request import PROTOCOL, Request, completed, locked_in
 from jaxcert.tables import ReturnsFile
 
@@ -36,6 +36,7 @@ def command(
     ),
     wanted: float | None = option("S", "Wanted safety at the thresholds; explain where it is missed."),
     strict: bool = STRICT,
+    ignore: list[str] | None = IGNORE,
     quiet: bool = QUIET,
     *,
     asking: Asking,
@@ -55,6 +56,7 @@ def command(
 
     def read(**given: Any) -> list[ReturnsFile]:
         columns = columns_of(request.metrics, given)
-        return [folder.read(file, complete, strict=strict, **each) for each in columns]
+        data = [folder.read(file, complete, strict=strict, **each) for each in columns]
+        return checked(data, strict=strict, ignored=ignore)
 
     answer_files(request, file, read, quiet=quiet)

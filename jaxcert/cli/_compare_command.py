@@ -1,8 +1,7 @@
 """`jaxcert compare`: two policies on the same tasks, from a file of returns of each; of more their leaderboard."""
 
-import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,10 @@ from jaxcert.cli import _console
 from jaxcert.cli._answer_files import draw_intervals, page_of, write_files
 from jaxcert.cli._answering import advice_of, answer_files, how_many_show, reasons
 from jaxcert.cli._asking import Asked, Asking, asked_of, with_asking
-from jaxcert.cli._options import QUIET, STRICT, argument, in_full, option, reading_of, with_group, with_roles
+from jaxcert.cli._options import IGNORE, QUIET, STRICT, argument, in_full, option, reading_of, with_group, with_roles
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable
-from jaxcert.cli._reading import PolicySource, as_stated, read_all, sources_of, told
+from jaxcert.cli._reading import PolicySource, as_stated, checked, read_all, sources_of, told
 from jaxcert.cli._request import Answer, Request, check_listed, completed
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
@@ -56,6 +55,7 @@ def command(
     ),
     called: str | None = option("A,B", "Names of the policies, in the order of their files.", "--names"),
     strict: bool = STRICT,
+    ignore: list[str] | None = IGNORE,
     quiet: bool = QUIET,
     *,
     asking: Asking,
@@ -70,24 +70,30 @@ def command(
     """
     reading = {**reading_of(roles), "strict": strict}
     sources = sources_of(files, reading, called)
+
+    def read(**options: Any) -> list[ReturnsFile]:
+        return checked(read_all(sources, **options), strict=strict, ignored=ignore)
+
     if len(sources) > 2 or _of_order(asking):
-        print_leaderboard(Request(asking, Asked({}, named=False), reading, outputs), sources, quiet=quiet)
+        print_leaderboard(Request(asking, Asked({}, named=False), reading, outputs), sources, read, quiet=quiet)
         return
     asking = asking.named(2, strata=roles["strata"])
     outputs.check(*zip("AB", dict.fromkeys(each.file for each in sources), strict=False))
     request = Request(asking, asked_of(asking, 2), reading, outputs)
-    answer_files(request, files[0], functools.partial(read_all, sources), quiet=quiet)
+    answer_files(request, files[0], read, quiet=quiet)
 
 
-def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet: bool) -> None:
+def print_leaderboard(
+    request: Request, sources: Sequence[PolicySource], read: Callable[..., Any], *, quiet: bool
+) -> None:
     """Certify every policy and every pair, print a row for each policy, and write the wanted files."""
     asking = request.asking
-    board = _board(request, len(files))
-    named = enumerate(dict.fromkeys(each.file for each in files), 1)
+    board = _board(request, len(sources))
+    named = enumerate(dict.fromkeys(each.file for each in sources), 1)
     request.outputs.check(*((f"file {i}", file) for i, file in named))
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
-        data = as_stated(read_all(files, **request.roles), asking.support)
+        data = as_stated(read(**request.roles), asking.support)
         check_listed(data, board.answered[0], asking, of=board.answered[-1])
         show("certifying")
         found = _leaderboard(board, data, asking)

@@ -96,8 +96,11 @@ def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, ce
     delta = f"delta {ceil_figures(float(certificate.delta))}"
     if len(data) > 1 and not QUESTIONS[next(iter(certificates))].metrics_of(certificate):
         a, b = data
-        rollouts = f"A: {rollouts_words(a.num_rollouts)}; B: {rollouts_words(b.num_rollouts)}"
-        first = f"A is {a._name}, B is {b._name}: {tasks}, {way(certificate)}"
+        # Policies may be called B and A.
+        letters = "AB" if {a.roles.only, b.roles.only}.isdisjoint("AB") else ("first", "second")
+        rollouts = "; ".join(f"{x}: {rollouts_words(of.num_rollouts)}" for x, of in zip(letters, data, strict=True))
+        named = ", ".join(f"{letter} is {of._name}" for letter, of in zip(letters, data, strict=True))
+        first = f"{named}: {tasks}, {way(certificate)}"
         return "\n".join([first, f"{rollouts}; {lies}, {delta}", *told(*data)])
     rollouts = "; ".join(dict.fromkeys(rollouts_words(each.num_rollouts) for each in data))
     first = ", ".join(filter(None, [f"{data[0].path}: {tasks}", rollouts, lies]))

@@ -12,8 +12,7 @@ import typer
 from typer.models import ParameterInfo
 
 from jaxcert.certificates._arguments import AUTO
-from jaxcert.tables._columns import Columns
-from jaxcert.tables._roles import Roles
+from jaxcert.tables._roles import Columns, Roles
 
 _SEVERAL = "repeatable; also 1,2,5 and 1:9:2"
 # A longer range must be a typing error.
@@ -141,9 +140,11 @@ QUIET = flag("Show no progress, only the result.", "--quiet")
 SUPPORT = option("A B", "Smallest and largest possible return, known in advance; not needed for successes.")
 STRICT = flag(
     "Refuse a file in which some tasks have fewer rollouts than others or that may be cut short (a task "
-    "without any row cannot be noticed), and in `certify` data that look like a mistake.",
+    "without any row cannot be noticed), unread columns that may separate policies or conditions, and in "
+    "`certify` data that look like a mistake.",
     "--strict",
 )
+IGNORE = option("NAME", "An unread column that --strict accepts (repeatable).")
 
 
 def level(text: str) -> float | str:

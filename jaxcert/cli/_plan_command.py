@@ -82,7 +82,7 @@ class Planning(NamedTuple):
 
     json: Path | None = option("FILE", "Write the result there.")
     plot: Path | None = option("FILE", "Draw the result for each number of rollouts (.png, .svg, .pdf).")
-    lock: Path | None = option("FILE", "Lock the best design in a protocol (.toml) for `certify`.")
+    lock: Path | None = option("FILE", "Lock the best design of fixed rollouts in a protocol (.toml) for `certify`.")
     force: bool = FORCE
     quiet: bool = QUIET
 
@@ -128,7 +128,7 @@ def command(*, asked: Planning, roles: dict[str, Any]) -> None:
     with _console.warnings_on_stderr(), _console.progress(asked.quiet) as show:
         show("planning")
         found, data = _planned(asked, reading)
-    _show(found, data, asked, reading["strata"])
+    _show(found, data, asked, {name: roles[name] or None for name in ("task", "value", "strata")})
 
 
 def _check_strata(asked: Planning) -> None:
@@ -196,15 +196,15 @@ def _of_designs(asked: Planning, reading: dict[str, Any]) -> Planned:
     if asked.requirement:
         known = {metric: each.returns for metric, each in zip(_metrics(asked), data, strict=True)}
         stated |= {"requirements": asked.requirement, "support": None}
-    is_open = reading["strata"] is not None and not asked.requirement
-    designs = asked.design or (_of_strata(data) if is_open else [])
+    is_fixed = (reading["strata"] is not None or asked.lock is not None) and not asked.requirement
+    designs = asked.design or (_of_fixed_rollouts(known) if is_fixed else [])
     return plan(known, **stated, designs=tuple(designs) or None), data
 
 
-def _of_strata(data: list[ReturnsFile]) -> list[str]:
-    """The designs for returns from strata, whose number of rollouts is fixed."""
-    binary = bool(np.isin(data[0].returns, (0, 1)).all())
-    return [name for name, kind in DESIGNS.items() if kind.stopped is None and kind.suits(binary)]
+def _of_fixed_rollouts(known: Any) -> list[str]:
+    """The designs that strata, and protocols, allow: those whose number of rollouts is fixed."""
+    zeros = known.rollout_spread is None if isinstance(known, Assumptions) else np.isin(known, (0, 1)).all()
+    return [name for name, kind in DESIGNS.items() if kind.stopped is None and kind.suits(bool(zeros))]
 
 
 def _table_of_tasks(asked: Planning) -> Plan:
@@ -240,9 +240,9 @@ def _metrics(asked: Planning) -> tuple[str, ...]:
     return tuple(requirements_of(asked.requirement or ()))
 
 
-def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, strata: str | None) -> None:
+def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, columns: dict[str, str | None]) -> None:
     """Write the wanted files, and print the plan, with how many tasks to draw from each stratum."""
-    is_wide, drawn = found.wish is not None, {} if strata is None else _drawn(found, data[0])
+    is_wide, drawn = found.wish is not None, {} if columns["strata"] is None else _drawn(found, data[0])
     with writing() as write:
         if wanted.plot:
             write(write_plot, wanted.plot, plot_plan(found), replace=wanted.force)
@@ -257,7 +257,7 @@ def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, strata: str | 
             each = ", ".join(f"{count} from {label}" for label, count in drawn.items())
             _console.say(f"Of the {sum(drawn.values())} tasks draw {each}: as often as PILOT has them.")
         if wanted.lock:
-            write(write_locked, wanted.lock, protocol_of(found, strata, drawn))
+            write(write_locked, wanted.lock, protocol_of(found, of_strata=drawn, **columns))
 
 
 def _drawn(found: Plan, pilot: ReturnsFile) -> dict[str, int]:

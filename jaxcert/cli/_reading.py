@@ -1,6 +1,7 @@
 """Read files of returns for all commands, with the options for columns, and report on files of other tools."""
 
 import dataclasses
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,13 +13,14 @@ from jaxcert.cli._options import option, options, others_given, reading_of, role
 from jaxcert.cli._typed import in_shell, typed_with
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile, align_tasks, read_returns, read_summary
-from jaxcert.tables._columns import NotNamedError
 from jaxcert.tables._doubts import listed, told_of
 from jaxcert.tables._readers import policies_of
+from jaxcert.tables._roles import NotNamedError
 from jaxcert.tables.folders._parts import holds_parquet
 from jaxcert.tables.folders._read_summary import type_in_folder
 
 _MOST_NAMED = 40
+_PLACE = re.compile(r"\$\d+")  # what a * of --records stands for
 
 
 def read_file(path: Path, **options: Any) -> ReturnsFile:
@@ -33,15 +35,13 @@ def read_file(path: Path, **options: Any) -> ReturnsFile:
         is_plain = not any(expected.values()) and not {"task", "value"} & expected.keys()
         if is_plain and _has_single_rollouts(path, options):
             return read_returns(path, **options)
-        if "records" in expected and "trials" not in expected and not _can_be_read(path, options, expected):
-            raise
         raise ValueError(f"{error}; {_remedy(path, options, expected, cause.unread)}") from error
 
 
 def _remedy(path: Path, options: dict[str, Any], expected: Mapping[str, str | None], unread: Sequence[str]) -> str:
     """The end of a message about unnamed columns: a command, if one works."""
     if "trials" in expected:  # of successes, or of the rate that is the value
-        parts = ("records", "task", "successes" if "successes" in expected else "value", "trials")
+        parts = ("task", "successes" if "successes" in expected else "value", "trials")
         counts = {name: expected[name] for name in parts if expected.get(name)}
         return (
             f"if {expected['trials']} is how often the policy tried a task, and no number of tests or of "
@@ -158,13 +158,30 @@ def read_all(policies: Sequence[PolicySource], **options: Any) -> list[ReturnsFi
     return files
 
 
+def checked(files: Sequence[ReturnsFile], *, strict: bool, ignored: Sequence[str] | None) -> list[ReturnsFile]:
+    """The files; with ``strict``, ValueError for columns that may separate policies, and are not read or ignored."""
+    for file in files if strict else ():
+        if names := [name for name in _unread(file, files) if name not in (ignored or ())]:
+            raise ValueError(
+                f"{file._name}: not read: {listed(names, _MOST_NAMED)}, in which policies or conditions may differ; "
+                "expected --where or --policy, or --ignore for a column that tells none apart"
+            )
+    return list(files)
+
+
+def _unread(file: ReturnsFile, files: Sequence[ReturnsFile]) -> list[str]:
+    """Columns of a file that may separate policies, and are not read from any of the files."""
+    read = {each.columns.value for each in files if each.columns}
+    return [name for name in file.pooled if name not in read and not _PLACE.fullmatch(name)]
+
+
 def told(*files: ReturnsFile) -> list[str]:
     """Lines about files: the read columns, and unread ones that may separate policies; with names, if they differ."""
-    read, several = {file.columns.value for file in files if file.columns}, len({file._name for file in files}) > 1
+    several = len({file._name for file in files}) > 1
     lines = {
         f"{file._name}: {line}" if several else line: None
         for file in files
-        for line in (file.told, _pooled([name for name in file.pooled if name not in read]))
+        for line in (file.told, _pooled(_unread(file, files)))
         if line
     }
     return [*lines]

@@ -1,4 +1,4 @@
-"""`jaxcert rollout`: as many rollouts of each task, or until it is decided; saved twice a second for resuming."""
+"""`jaxcert rollout`: as many rollouts of each task, or until it is decided, saved twice a second for resuming."""
 
 import sys
 import time
@@ -15,7 +15,7 @@ from jaxcert.cli._console import as_given
 from jaxcert.cli._options import with_group
 from jaxcert.cli._outputs import check_archive_path, check_distinct, check_new, check_witness, writing
 from jaxcert.cli._request import Locked, locked_in
-from jaxcert.cli._run import FIXED, Rolling, Run, Unfinished, unfinished, working_files
+from jaxcert.cli._run import Rolling, Run, Unfinished, drawn_seed, unfinished, working_files
 from jaxcert.planning import check
 from jaxcert.report import run_record, write_certificates
 from jaxcert.report._protocol_check import check_certifiable, check_size
@@ -24,15 +24,15 @@ from jaxcert.rollouts._own_programs import POLICY
 from jaxcert.rollouts._policy import key_apart
 from jaxcert.rollouts._resumption import task_columns
 from jaxcert.tables import check_returns_path, write_returns
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._returns import how_many
+from jaxcert.tables._roles import Columns
 from jaxcert.tables._written import check_parameters
 from jaxcert.training._found_policies import Found, find
 
 
 @with_group("given", Rolling)
 def command(*, given: Rolling) -> None:
-    """Run a policy on new tasks, and write its returns; the same command resumes an interrupted run."""
+    """Run a policy on new tasks, and write its returns; with --threshold the same command resumes it."""
     check_witness(given.witness, given.json)
     locked = locked_in(given.protocol)
     asked = given.settled(locked)
@@ -55,7 +55,7 @@ def _found(asked: Rolling) -> Found:
     files = ("--protocol", asked.protocol), ("--out", asked.out), ("--json", asked.json)
     working = working_files(asked.out)
     check_distinct((POLICY, asked.policy), *files, working=working)
-    if not working["the run so far"].exists():
+    if asked.rollouts is not None or not working["the run so far"].exists():
         check_new(asked.out, asked.json, force=asked.force)
     found = find(asked.policy, asked.env, deterministic=asked.deterministic)
     check_distinct(*found.files, *files, working=working)
@@ -73,59 +73,46 @@ def _check_certifiable(locked: Locked, asked: Rolling) -> None:
         raise ValueError(f"{asked.out}: has no columns, the protocol locks {' and '.join(named)}; expected a .parquet")
 
 
-# Episodes that are made together: enough to keep the machine busy. How often all rollouts so far are saved.
-_EPISODES, _SECONDS = 1000, 0.5
+# Episodes that are made together: enough to keep the machine busy.
+_EPISODES = 1000
 Look = Callable[[AdaptiveCertificate], None]
 
 
 def fixed_rollout(run: Run) -> None:
     """Roll out each task equally often, and warn if the rollouts cannot certify the wanted safety."""
     found, asked, out, num_rollouts = run.found, run.asked, run.asked.out, run.asked.rollouts or 0
+    seed = drawn_seed() if asked.seed is None else asked.seed
     if asked.thresholds or asked.safety:
         wanted: Any = {"delta": asked.delta, "thresholds": asked.thresholds, "safety": asked.safety}
         for advice in check(run.num_tasks, num_rollouts, support=found.env.support, **wanted):
             print(f"warning: {advice}", file=sys.stderr)
-    with unfinished(run, {"num_rollouts": num_rollouts}, FIXED) as kept:
-        key_tasks, key_rollouts = jax.random.split(key_apart(jax.random.key(kept.seed)))
-        sampled = found.env.sample_tasks(key_tasks, run.num_tasks)
-        check_parameters(columns := task_columns(sampled))
-        returns = _in_parts(run, sampled, key_rollouts, kept)
-        with writing() as write:
-            write(write_returns, out, returns, tasks=columns, facts=kept.facts, replace=kept.may_replace(out))
-            kept.remove()
+    key_tasks, key_rollouts = jax.random.split(key_apart(jax.random.key(seed)))
+    sampled = found.env.sample_tasks(key_tasks, run.num_tasks)
+    check_parameters(columns := task_columns(sampled))
+    returns = _in_parts(run, sampled, key_rollouts)
+    with writing() as write:
+        facts = {**run.facts, "num_rollouts": num_rollouts, "seed": seed}
+        write(write_returns, out, returns, tasks=columns, facts=facts, replace=asked.force)
     means, of_each = returns.mean(axis=1), how_many(num_rollouts, "rollout")
     _console.say(
-        f"{found.title}: {how_many(run.num_tasks, 'task')}, {of_each} each, seed {kept.seed}",
+        f"{found.title}: {how_many(run.num_tasks, 'task')}, {of_each} each, seed {seed}",
         f"mean return {_shown(returns.mean())}, of tasks {_shown(means.min())} to {_shown(means.max())}",
         f"written to {out}",
     )
 
 
-def _in_parts(run: Run, tasks: Any, key: jax.Array, kept: Unfinished) -> np.ndarray:
-    """Roll out all tasks, a few at a time, so that an interrupted run can be resumed."""
-    env, num_tasks, num_rollouts = run.found.env, run.num_tasks, run.asked.rollouts or 0
+def _in_parts(run: Run, tasks: Any, key: jax.Array) -> np.ndarray:
+    """Roll out all tasks, a few at a time, and show how many are done."""
+    env, num_tasks, num_rollouts, done = run.found.env, run.num_tasks, run.asked.rollouts or 0, []
     size = min(num_tasks, max(1, _EPISODES // num_rollouts))
-    wait, saved = _SECONDS, time.perf_counter()
-    returns = np.empty((0, num_rollouts)) if kept.run is None else kept.run
-    if returns.shape[1:] != (num_rollouts,) or len(returns) % size or len(returns) >= num_tasks + size:
-        raise ValueError(f"{kept.path}: holds returns of shape {returns.shape}, damaged; remove it")
-    done = [returns] if len(returns) else []
     with _console.progress(run.asked.quiet) as show:
-        try:
-            for start in range(len(returns), num_tasks, size):
-                # The last part is as long as the others, so that it needs no recompilation.
-                rows = np.minimum(np.arange(start, start + size), num_tasks - 1)
-                chosen = jax.tree.map(lambda leaf, rows=rows: leaf[rows], tasks)
-                own = jax.random.fold_in(key, start // size)
-                done.append(np.asarray(collect(env, run.found.policy, chosen, own, num_rollouts=num_rollouts)))
-                show(f"rollouts of {min(start + size, num_tasks):,} of {num_tasks:,} tasks")
-                if (begun := time.perf_counter()) - saved > wait:
-                    kept.save(np.concatenate(done))
-                    saved = time.perf_counter()
-                    wait = max(_SECONDS, 10 * (saved - begun))  # slow steps are done rarely
-        finally:
-            if done:
-                kept.save(np.concatenate(done))
+        for start in range(0, num_tasks, size):
+            # The last part is as long as the others, so that it needs no recompilation.
+            rows = np.minimum(np.arange(start, start + size), num_tasks - 1)
+            chosen = jax.tree.map(lambda leaf, rows=rows: leaf[rows], tasks)
+            own = jax.random.fold_in(key, start // size)
+            done.append(np.asarray(collect(env, run.found.policy, chosen, own, num_rollouts=num_rollouts)))
+            show(f"rollouts of {min(start + size, num_tasks):,} of {num_tasks:,} tasks")
     return np.concatenate(done)[:num_tasks]
 
 

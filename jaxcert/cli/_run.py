@@ -3,14 +3,13 @@
 import contextlib
 import math
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from jaxcert._archive import ROLLOUTS, read_archive, write_archive
 from jaxcert._files import held_alone, in_file
 from jaxcert.cli._options import QUIET, argument, flag, option, options, several
 from jaxcert.cli._outputs import FORCE, WITNESS, check_new
@@ -19,7 +18,6 @@ from jaxcert.report import read_certificate
 from jaxcert.rollouts import adaptive_facts, load_adaptive, save_adaptive
 from jaxcert.rollouts._own_programs import ENV, POLICY
 from jaxcert.rollouts._slots import SCHEDULES
-from jaxcert.tables import returns_facts
 from jaxcert.training._found_policies import Found, shipped
 
 SCHEDULES_NAMED = ", ".join(SCHEDULES)
@@ -134,27 +132,9 @@ class Run(NamedTuple):
 _SEEDS = range(2**32)
 
 
-class Kind(NamedTuple):
-    """A kind of runs: the facts that determine one, from its unfinished file or its output, and how to read and write
-    that file.
-    """
-
-    facts: Callable[[Path], dict[str, Any]]
-    facts_of_output: Callable[[Path], dict[str, Any]]
-    load: Callable[[Path], Any]
-    save: Callable[[Path, Any, dict[str, Any]], None]
-
-
-ADAPTIVE = Kind(
-    adaptive_facts, adaptive_facts, load_adaptive, lambda path, run, facts: save_adaptive(path, run, facts=facts)
-)
-# The same number of rollouts of each task: the returns of the first tasks.
-FIXED = Kind(
-    lambda path: read_archive(path, ROLLOUTS)[0],
-    returns_facts,
-    lambda path: read_archive(path, ROLLOUTS, ["returns"])[1]["returns"],
-    lambda path, returns, facts: write_archive(path, ROLLOUTS, facts, {"returns": returns}),
-)
+def drawn_seed() -> int:
+    """A random seed, so that none repeats by accident: a policy must not be certified on the tasks it was chosen on."""
+    return secrets.randbits(31)
 
 
 class Unfinished:
@@ -168,18 +148,17 @@ class Unfinished:
         seed: int | None,
         *,
         force: bool,
-        kind: Kind = ADAPTIVE,
     ) -> None:
-        (self.path, _), self.force, self._kind = working_files(out).values(), force, kind
-        self._readers = {out: kind.facts_of_output, **({} if json is None else {json: _record_facts})}
-        begun = kind.facts(self.path) if self.path.exists() else None
+        (self.path, _), self.force = working_files(out).values(), force
+        self._readers = {out: adaptive_facts, **({} if json is None else {json: _record_facts})}
+        begun = adaptive_facts(self.path) if self.path.exists() else None
         self.facts = {**facts, "seed": self._seed(begun) if seed is None else seed}
         if begun is not None:
             self._check(begun)
         # A new run has written none of them.
         self._ours = set() if begun is None else {path for path in self._readers if self._is_ours(path)}
         check_new(*(path for path in self._readers if path not in self._ours), force=force)
-        self.run = None if begun is None else kind.load(self.path)
+        self.run = None if begun is None else load_adaptive(self.path)
 
     @property
     def seed(self) -> int:
@@ -192,7 +171,7 @@ class Unfinished:
 
     def save(self, so_far: Any) -> None:
         """Keep the run so far."""
-        self._kind.save(self.path, so_far, self.facts)
+        save_adaptive(self.path, so_far, facts=self.facts)
 
     def remove(self) -> None:
         """Delete the file; the output is written."""
@@ -203,8 +182,7 @@ class Unfinished:
         return contextlib.nullcontext() if self.run is None else in_file(self.path)
 
     def _seed(self, begun: Mapping[str, Any] | None) -> int:
-        # A random seed, so that none repeats by accident: a policy must not be certified on the tasks it was chosen on.
-        seed = secrets.randbits(31) if begun is None else begun.get("seed")
+        seed = drawn_seed() if begun is None else begun.get("seed")
         if type(seed) is not int or seed not in _SEEDS:
             raise ValueError(f"{self.path}: its seed is {seed!r:.40}; expected a whole number from 0 to {_SEEDS[-1]}")
         return seed
@@ -225,14 +203,14 @@ class Unfinished:
 
 
 @contextlib.contextmanager
-def unfinished(run: Run, settings: Mapping[str, Any], kind: Kind = ADAPTIVE) -> Iterator[Unfinished]:
+def unfinished(run: Run, settings: Mapping[str, Any]) -> Iterator[Unfinished]:
     """The unfinished run of one output and its record, held by one process at a time."""
     asked, out, facts = run.asked, run.asked.out, {**run.facts, **settings}
     file, lock = working_files(out).values()
     with held_alone(lock) as is_alone:
         if not is_alone:
             raise ValueError(f"{file}: in use by another process; wait for it, or choose another --out")
-        yield Unfinished(out, asked.json, facts, asked.seed, force=asked.force, kind=kind)
+        yield Unfinished(out, asked.json, facts, asked.seed, force=asked.force)
 
 
 def working_files(out: Path) -> dict[str, Path]:

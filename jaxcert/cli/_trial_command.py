@@ -17,8 +17,8 @@ from jaxcert.report import write_certificates
 from jaxcert.report._exact_check import proof_command
 from jaxcert.report._run_record import trial_records
 from jaxcert.rollouts import PairedTrials, Trials, save_adaptive
+from jaxcert.rollouts._declared import outcomes_of
 from jaxcert.rollouts._paired_trials import open_trials
-from jaxcert.rollouts._single_trial import outcomes_of
 
 # More than anybody tries by hand: a slip of the pen.
 _MOST_TASKS = 10_000

@@ -10,7 +10,7 @@ from jaxcert.certificates import confidence, floor_to
 from jaxcert.cli._console import as_given, plain_table
 from jaxcert.cli._typed import in_shell
 from jaxcert.rollouts import PairedTrials, RecordedTrials, Trials
-from jaxcert.rollouts._outlook import fewest_to_pass, if_all_pass, pairs_to_go
+from jaxcert.rollouts._declared import fewest_to_pass, if_all_pass, pairs_to_go
 from jaxcert.sequential import certificate
 from jaxcert.tables._returns import how_many
 

@@ -15,12 +15,11 @@ from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS, question_of
 from jaxcert.questions._answers import rows_of, sampled
 from jaxcert.tables._coded import Coded
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import ask
 from jaxcert.tables._entries import as_text
 from jaxcert.tables._names import tells
 from jaxcert.tables._picked_rows import condition
-from jaxcert.tables._roles import Roles
+from jaxcert.tables._roles import Columns, Roles
 
 _TWO = "the certificate is about the difference of two policies; expected one about one policy"
 

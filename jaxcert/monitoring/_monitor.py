@@ -9,13 +9,14 @@ import numpy as np
 
 from jaxcert._chained import ChainedLog
 from jaxcert._files import in_file
+from jaxcert._first_entry import declared_in
 from jaxcert.certificates._figures import confidence
 from jaxcert.monitoring._claims import MonitoredClaim
 from jaxcert.monitoring._monitor_declared import (
+    FORMAT,
     Declared,
     as_declared,
     declare,
-    declared_of,
     first_entry,
     read_task,
     with_claim,
@@ -93,28 +94,17 @@ class Monitor:
         path: str | os.PathLike[str],
         claim: MonitoredClaim,
         *,
-        support: tuple[float, float] | None = None,
-        complete: bool = False,
-        successes: bool = False,
-        num_rollouts: int = 1,
-        alpha: float = 0.05,
-        beta: float | None = None,
-        most_successes: int | None = None,
         certificate_sha256: str | None = None,
+        **settings: Any,
     ) -> "Monitor":
         """Declare a monitor, in a new file.
 
         Args:
             path: the file; one that exists is kept.
             claim: what is monitored.
-            support: as in ``init``.
-            complete: as in ``init``.
-            successes: as in ``init``.
-            num_rollouts: m, of each task.
-            alpha: probability of ever raising a false alarm, in (0, 1), with delta less than 1 together.
-            beta: as in ``init``.
-            most_successes: as in ``init``.
             certificate_sha256: of the file of the certificate, if the claim is from one: ``declared`` has it.
+            **settings: as in ``init``, but bets and weights, which are the same for all files; alpha and delta are less
+                than 1 together.
 
         Returns:
             The monitor before its first task.
@@ -124,17 +114,7 @@ class Monitor:
             ImportError: without filelock (extra ``io``).
             ValueError: as ``init``, or if no file can be written there.
         """
-        declared = declare(
-            claim,
-            certificate_sha256,
-            support=support,
-            complete=complete,
-            successes=successes,
-            num_rollouts=num_rollouts,
-            alpha=alpha,
-            beta=beta,
-            most_successes=most_successes,
-        )
+        declared = declare(claim, certificate_sha256, **settings)
         ChainedLog.start(path, first_entry(declared))
         return cls(path, claim=claim)
 
@@ -213,7 +193,7 @@ class Monitor:
 def _after(before: _Known | None, entries: Iterator[Mapping[str, Any]]) -> _Known:
     """The contents of a monitor after more entries; its very first entry is the declaration."""
     if before is None:
-        declared = declared_of(next(entries, None))
+        declared = declared_in(next(entries, None), {FORMAT: Declared.from_json})
         before = _Known(declared, declared.state(), [], {})
     tasks: dict[str, Task] = {}
     for task in map(read_task, entries):

@@ -5,13 +5,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from jaxcert._first_entry import declared_in, fields_of
+from jaxcert._first_entry import fields_of
 from jaxcert.monitoring._claims import MonitoredClaim
 from jaxcert.monitoring._monitor_loop import BETS, WEIGHTS, init
 from jaxcert.monitoring._monitor_state import MonitorState, Task
 from jaxcert.monitoring._task_test import SUCCESSES, UPPER_BOUND
 
-_FORMAT, _NUMBERS = "jaxcert-monitor-1", ("threshold", "epsilon", "delta")
+FORMAT, _NUMBERS = "jaxcert-monitor-1", ("threshold", "epsilon", "delta")
 # Blocks of tasks with more rollouts each would take gigabytes.
 _MOST_ROLLOUTS = 100_000
 
@@ -62,37 +62,25 @@ class Declared(NamedTuple):
         return init(threshold, epsilon, support=support, num_rollouts=self.num_rollouts, complete=True, **settings)
 
 
-def declare(
-    claim: MonitoredClaim,
-    certificate_sha256: str | None = None,
-    *,
-    support: tuple[float, float] | None = None,
-    complete: bool = False,
-    successes: bool = False,
-    num_rollouts: int = 1,
-    alpha: float = 0.05,
-    beta: float | None = None,
-    most_successes: int | None = None,
-) -> Declared:
+def declare(claim: MonitoredClaim, certificate_sha256: str | None = None, **settings: Any) -> Declared:
     """The declaration of a new monitor with these settings of ``init``; ValueError if they cannot be monitored."""
-    _check_rollouts(num_rollouts)
-    settings: dict[str, Any] = {"support": support, "complete": complete, "successes": successes, "alpha": alpha}
-    settings |= {"num_rollouts": num_rollouts, "beta": beta, "most_successes": most_successes}
-    test = init(claim.threshold, claim.epsilon, **settings).test
+    given = {**(init.__kwdefaults__ or {}), **settings}
+    _check_rollouts(given["num_rollouts"])
+    test = init(claim.threshold, claim.epsilon, bets=BETS, weights=WEIGHTS, **settings).test
     claim = claim._replace(**{name: float(getattr(claim, name)) for name in _NUMBERS})
+    alpha, beta, (low, high) = float(given["alpha"]), given["beta"], map(float, given["support"] or (0, 1))
     _check_levels(claim, alpha)
-    low, high = map(float, support or (0, 1))
     return Declared(
-        claim,
-        (low, high),
-        successes,
-        num_rollouts,
-        float(alpha),
-        (float(test.beta) if beta is None else float(beta)) if test.kind == UPPER_BOUND else None,
-        int(test.most_successes) if test.kind == SUCCESSES else None,
-        BETS,
-        WEIGHTS,
-        certificate_sha256,
+        claim=claim,
+        support=(low, high),
+        successes=given["successes"],
+        num_rollouts=given["num_rollouts"],
+        alpha=alpha,
+        beta=float(test.beta if beta is None else beta) if test.kind == UPPER_BOUND else None,
+        most_successes=int(test.most_successes) if test.kind == SUCCESSES else None,
+        bets=BETS,
+        weights=WEIGHTS,
+        certificate_sha256=certificate_sha256,
     )
 
 
@@ -162,12 +150,7 @@ def first_entry(declared: Declared) -> dict[str, Any]:
     """
     claim = {name: getattr(declared.claim, name) for name in _NUMBERS}
     fields = {**declared._asdict(), "claim": claim}
-    return {"format": _FORMAT, **fields}
-
-
-def declared_of(entry: Mapping[str, Any] | None) -> Declared:
-    """The declaration in the first entry of a monitor."""
-    return declared_in(entry, {_FORMAT: Declared.from_json})
+    return {"format": FORMAT, **fields}
 
 
 def read_task(entry: Mapping[str, Any]) -> Task:

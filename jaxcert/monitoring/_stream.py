@@ -13,14 +13,22 @@ from jaxcert._files import parsed
 from jaxcert.monitoring._claims import check_certified
 from jaxcert.tables._coded import Coded, as_objects, coded
 from jaxcert.tables._column_doubts import check_one_policy, set_aside
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import ask, judge
-from jaxcert.tables._entries import number_of, spelled, words_like
+from jaxcert.tables._entries import (
+    COUNTED_TWICE,
+    SPELLING_ALONE,
+    as_seen,
+    closely,
+    loosely,
+    number_of,
+    spelled,
+    words_like,
+)
 from jaxcert.tables._label_doubts import ask_about_labels, ask_about_unique_labels, check_labels
 from jaxcert.tables._names import check_no_curve, lowered, tells
 from jaxcert.tables._outcome_doubts import Outcomes, costs, failures
 from jaxcert.tables._read import Read
-from jaxcert.tables._spelling import COUNTED_TWICE, SPELLING_ALONE, as_seen, closely, loosely
+from jaxcert.tables._roles import Columns
 
 _LARGEST = 1 << 16
 # How many rows are kept to compare with later ones, and how many tasks show that equal lengths are no chance.
@@ -100,27 +108,29 @@ class _Rows:
         if not (text := line.strip()):
             return None
         try:
-            if text.startswith("{"):
-                return self._of_json(_object(text))
-            return self._of_row(next(csv.reader([line], strict=True)))
+            if not text.startswith("{"):
+                row = self._row(next(csv.reader([line], strict=True)))
+                return self._episode(row, self._columns) if row else None
+            entry = _object(text)
+            columns = self._wanted.in_table(list(entry))
+            self._check(columns)
+            return self._episode(entry, columns, several="returns" in entry)
         except (ValueError, csv.Error) as error:
             raise ValueError(f"line {number}: {error}") from error
 
-    def _of_json(self, entry: Mapping[str, Any]) -> tuple[str, list[float]]:
-        columns = self._wanted.in_table(list(entry))
-        self._check(columns)
-        several = "returns" in entry
-        missing = [name for name in (columns.task, "returns" if several else columns.value) if name not in entry]
-        if missing:
+    def _episode(self, entry: Mapping[str, Any], columns: Columns, *, several: bool = False) -> tuple[str, list[float]]:
+        columns = columns._replace(value="returns") if several else columns
+        if missing := [name for name in (columns.task, columns.value) if name not in entry]:
             raise ValueError(f"has no {' and no '.join(missing)}; expected a task and its return, or its returns")
         values = entry["returns"] if several else [entry[columns.value]]
         if not isinstance(values, list):
             raise ValueError(f"its returns are {values!r:.40}; expected a list")
         label, found = self._label(entry[columns.task]), [self._value(value) for value in values]
-        self.others.add(columns._replace(value="returns") if several else columns, label, entry)
+        self.others.add(columns, label, entry)
         return label, found
 
-    def _of_row(self, written: list[str]) -> tuple[str, list[float]] | None:
+    def _row(self, written: list[str]) -> dict[str, str]:
+        """The entries of a row of CSV by their names; none of the header."""
         entries = [entry.strip() for entry in written]
         if self._header is None:
             self._columns = self._wanted.in_table(entries)
@@ -132,16 +142,13 @@ class _Rows:
                 )
             self._header = entries
             self._check(self._columns)
-            return None
+            return {}
         if entries == self._header:
             raise ValueError("repeats the names of the columns; expected them in the first line alone")
         if len(entries) != len(self._header):
             raise ValueError(f"has {len(entries)} entries; expected {len(self._header)}, as the header has")
-        row = dict(zip(self._header, entries, strict=True))
-        label = self._label(written[self._header.index(self._columns.task)])
-        found = [self._value(row[self._columns.value])]
-        self.others.add(self._columns, label, row)
-        return label, found
+        task = self._header.index(self._columns.task)  # as it is written: another spelling is another label
+        return dict(zip(self._header, [*entries[:task], written[task], *entries[task + 1 :]], strict=True))
 
     def _check(self, columns: Columns) -> None:
         """Refuse a column whose ones are failures by its name."""
@@ -232,14 +239,11 @@ class _OtherColumns:
             if text not in self._told:
                 self.tell(text)
             self._told.add(text)
-        self._forget(open_label)
+        kept = [i for i, label in enumerate(self._labels) if i < _FIRST_ROWS or label == open_label]
+        self._labels, self._rows = [self._labels[i] for i in kept], [self._rows[i] for i in kept]
 
     def _entries(self, name: Any) -> Coded:
         return coded(as_objects(row.get(name) for row in self._rows))
-
-    def _forget(self, open_label: str | None) -> None:
-        kept = [i for i, label in enumerate(self._labels) if i < _FIRST_ROWS or label == open_label]
-        self._labels, self._rows = [self._labels[i] for i in kept], [self._rows[i] for i in kept]
 
 
 class _OpenTask:

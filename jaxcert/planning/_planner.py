@@ -148,7 +148,8 @@ def _goal(wish: Wish, costs: Costs, power: float) -> Goal:
     if wish.threshold is not None and wish.safety is not None:
         return CheapestCertificate(wish, costs, power)
     if costs.budget is None:
-        raise ValueError("no budget is given; expected one, or both a threshold and a safety")
+        other = "threshold" if wish.threshold is None else "safety"
+        raise ValueError(f"neither {other} nor budget is given; expected one of them")
     return (LeastRisk if wish.safety is None else HighestReturn)(wish, costs, power)
 
 

@@ -17,8 +17,8 @@ from jaxcert.report._recompute import UNITS, differing, fixed_of, precision, tol
 from jaxcert.report._writers import certificate_record
 from jaxcert.returns._required import requirements_of
 from jaxcert.returns._strata import frequencies_of, stratified
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._readers import ReturnsFile
+from jaxcert.tables._roles import Columns
 from jaxcert.tables._written import returns_facts
 
 _ORIGIN = ("environment", "environment_sha256", "policy_sha256", "seed", "deterministic")
@@ -151,17 +151,19 @@ def tasks_of(strata: Iterable[Any]) -> dict[str, int]:
     return dict(sorted(Counter(str(label).strip() for label in strata).items()))
 
 
-def protocol_of(plan: Plan, strata: str | None = None, of_strata: Mapping[str, int] | None = None) -> Protocol:
+def protocol_of(plan: Plan, strata: str | None = None, **others: Any) -> Protocol:
     """The best design of a plan as a protocol; ValueError if there is none, or its rollouts stop by themselves.
 
-    ``strata``: the column of the strata within which its tasks are drawn; ``of_strata``: how many of each.
+    ``strata``: the column of the strata within which its tasks are drawn; ``others``: further fields.
     """
     if plan.best is None:
         raise ValueError("there is no design to lock: the budget allows none")
     design, wish = plan.best, plan.wish
     assert wish is not None
     if design.kind.stopped is not None:
-        raise ValueError("a sequential design has no fixed number of rollouts; exclude it with --design")
+        raise ValueError(
+            "a sequential design has no fixed number of rollouts; expected another one, such as --design betting"
+        )
     asked: dict[str, Any] = (
         {"thresholds": (wish.threshold,)} if wish.threshold is not None else {"safeties": (wish.safety,)}
     )
@@ -177,7 +179,7 @@ def protocol_of(plan: Plan, strata: str | None = None, of_strata: Mapping[str, i
         num_rollouts=design.num_rollouts,
         beta=design.beta,
         strata=strata,
-        of_strata=of_strata or {},
+        **others,
         **design.kind.arguments,
         **asked,
     )

@@ -10,10 +10,9 @@ from typing import Any
 
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._recompute import precision, support_of
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._readers import ReturnsFile, read_by
 from jaxcert.tables._returns import names_of
-from jaxcert.tables._roles import PICKED, Roles
+from jaxcert.tables._roles import PICKED, Columns, Roles
 from jaxcert.tables.folders import read_summary
 
 Paths = Sequence[str | PathLike[str]]

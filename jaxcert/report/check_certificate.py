@@ -39,8 +39,9 @@ class Number(str):
 FORMAT, FORMAT_VERSION = "jaxcert certificates", 5
 BELIEVED = """What remains to be believed:
 - the theorem, proven in the theory page of jaxcert;
-- that columns, question, support, delta, levels, their shares of delta, numbers of tasks and of rollouts, or what a log
-  declares, were settled before the data were seen (`jaxcert verify` derives the levels, and compares a protocol);
+- that columns, question, thresholds, safeties, requirements, frequencies, support, delta, levels, their shares of
+  delta, numbers of tasks and of rollouts, or what a log declares, were settled before the data were seen
+  (`jaxcert verify` derives the levels, and compares a protocol);
 - that the returns are what happened, all of it, with a policy that was fixed beforehand;
 - that rollouts are independent and, where it says "a new task", tasks are independent draws from one distribution
   or, a fixed number of each, from several strata;
@@ -386,6 +387,7 @@ def _case(record: Any, read: Callable[[Any], tuple[Any, ...]], statements: dict)
     need((record["fixed_beforehand"], record["note"]) == (each, note), "its note is another one")
     odd = [settings.get("complete") not in (None, True, *[False] * (not each)), "divergence" in settings]
     odd += [settings.get("simultaneous"), each and "others" in record, "max_weight" in settings]
+    odd += [str(settings.get("num_episodes", 1)) != "1"]
     need(not any(odd), "its settings are of other statements")
     delta = exact_number(settings["delta"])
     need(0 < delta < 1, "its delta is no probability")

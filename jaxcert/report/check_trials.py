@@ -241,9 +241,17 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
 
 def _withdrawn_later(lines: list[bytes], before: int) -> str:
     """How many of the trials before a number the lines of a log that has grown withdraw; the last may be cut short."""
-    found = [loads(line) for line in lines if b'"withdrawn":' in line and line.endswith(b"}\n")]
-    gone = sum(entry["withdrawn"] < before for entry in found)
+    found = [_withdrawn_by(line) for line in lines if line.endswith(b"}\n")]
+    gone = sum(0 < number < before for number in found)
     return f" Later lines of the log withdraw {gone} of the trials that count here." if gone else ""
+
+
+def _withdrawn_by(line: bytes) -> int:
+    """The number of the trial that a line withdraws; 0 for none."""
+    try:
+        return int(loads(line).get("withdrawn", 0))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return 0
 
 
 # --- policies in pairs ----------------------------------------------------------------------------------------------

@@ -144,8 +144,10 @@ def certify_adaptive(
     found = result(
         _drive(functools.partial(go_on, env, SCHEDULES[schedule], worker), run, ends, deadline, progress, result)
     )
-    if validate and is_concrete(found.state.valid):
-        _check_valid(found, bool(binary))
+    if validate and is_concrete(found.state.valid) and not np.all(found.state.valid):
+        task, place_of = np.asarray(found.rollout_task), lambda index: f"a return of task {task[index[0]]}"
+        ends = found.state.low, found.state.high
+        check_returns(np.asarray(found.rollout_return), *ends, task >= 0, binary=bool(binary), place_of=place_of)
     return found
 
 
@@ -267,11 +269,3 @@ def _result(worker: Worker, delta: jax.Array, binary: bool, run: Run) -> Adaptiv
 @jax.jit
 def _num_under_way(task: jax.Array, is_open: jax.Array) -> jax.Array:
     return jnp.sum((task >= 0) & jnp.any(is_open, axis=-1)[task], dtype=jnp.int32)
-
-
-def _check_valid(found: AdaptiveCertificate, binary: bool) -> None:
-    """Raise ValueError for the first return that is not finite or outside the support."""
-    task, ends = np.asarray(found.rollout_task), (found.state.low, found.state.high)
-    if not np.all(found.state.valid):
-        place_of = lambda index: f"a return of task {task[index[0]]}"  # noqa: E731
-        check_returns(np.asarray(found.rollout_return), *ends, task >= 0, binary=binary, place_of=place_of)

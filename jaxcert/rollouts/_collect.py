@@ -126,7 +126,12 @@ def _check_shapes(env: MultiTaskEnv, apply: Any, structure: Any, leaves: tuple) 
 
 def _check_action(env: MultiTaskEnv, task: Any, state: Any, action: Any) -> None:
     """Check the shape if the environment states one; otherwise try a step."""
-    wanted = jax.eval_shape(lambda task: _blank_action(env.environment(task)), task)
+
+    def blank(task: Any) -> jax.Array | None:
+        size = getattr(env.environment(task), "action_size", None)
+        return None if size is None else jnp.zeros(size)
+
+    wanted = jax.eval_shape(blank, task)
     if wanted is None:
         try:
             after = jax.eval_shape(lambda *given: env.environment(given[0]).step(*given[1:]), task, state, action)
@@ -153,11 +158,6 @@ def _check_same_types(before: Any, after: Any) -> None:
                 f"state{place} of the environment is {_described(first)} after reset and {_described(then)} after a "
                 "step; expected the same"
             )
-
-
-def _blank_action(environment: Any) -> jax.Array | None:
-    size = getattr(environment, "action_size", None)
-    return None if size is None else jnp.zeros(size)
 
 
 def _described(tree: Any) -> str:

@@ -9,8 +9,7 @@ import numpy as np
 
 from jaxcert._validation import check_count
 from jaxcert.numerics._rounding import cast
-from jaxcert.rollouts._outlook import fewest_to_pass
-from jaxcert.rollouts._single_trial import Trial, check_labels
+from jaxcert.rollouts._declared import Trial, check_labels, fewest_to_pass
 from jaxcert.sequential import SequentialState, init_pairs, update, update_pairs
 from jaxcert.sequential._pairs import MOST_PAIRS, orders_of
 from jaxcert.sequential._rule import calibrated_goals, probability_up, wealth_up
@@ -176,7 +175,12 @@ def settled(declared: DeclaredPairs) -> DeclaredPairs:
             f"max_pairs (--pairs) is {declared.max_pairs}, within which no policy is shown to be better even if it "
             "wins all; expected more"
         )
-    return _with_goal(declared._replace(max_pairs=declared.max_pairs or MOST_PAIRS)) if declared.is_exact else declared
+    if not declared.is_exact:
+        return declared
+    # The evidence that coins of 1/2 reach within the limit with a probability of at most the share of delta.
+    most = declared.max_pairs or MOST_PAIRS
+    goals = calibrated_goals([0.5], declared.delta_of_each, np.array(declared.bets), 0.0, most)
+    return declared._replace(max_pairs=most, goal=float(goals[0]))
 
 
 def drawn_labels(seed: int, number: int) -> tuple[str, ...]:
@@ -184,12 +188,6 @@ def drawn_labels(seed: int, number: int) -> tuple[str, ...]:
     if number > len(_BLIND):
         raise ValueError(f"policies are {number}; expected at most {len(_BLIND)} that are blinded")
     return tuple(_BLIND[place] for place in _drawn(seed, "labels", number))
-
-
-def _with_goal(declared: DeclaredPairs) -> DeclaredPairs:
-    """With the evidence that coins of 1/2 reach within the limit with a probability of at most the share of delta."""
-    rule = np.array(declared.bets), 0.0, declared.max_pairs or MOST_PAIRS
-    return declared._replace(goal=float(calibrated_goals([0.5], declared.delta_of_each, *rule)[0]))
 
 
 def _drawn(seed: int, what: int | str, number: int) -> list[int]:

@@ -10,9 +10,9 @@ import numpy as np
 
 from jaxcert._chained import ChainedLog
 from jaxcert._files import in_file
+from jaxcert.rollouts._declared import Trial, one_number, two_ends
 from jaxcert.rollouts._declared_pairs import Blocks, DeclaredPairs, drawn_labels, is_undecided, settled
 from jaxcert.rollouts._recorded_trials import RecordedTrials
-from jaxcert.rollouts._single_trial import Trial, one_number, two_ends
 from jaxcert.rollouts._trial_log import first_entry, trial_entry
 from jaxcert.rollouts._trials import Trials
 from jaxcert.sequential import SequentialState

@@ -7,9 +7,8 @@ from typing import Any, Generic, TypeVar
 
 from jaxcert._chained import ChainedLog
 from jaxcert._files import in_file
-from jaxcert.rollouts._declared import Declared
+from jaxcert.rollouts._declared import Declared, Trial, check_outcome
 from jaxcert.rollouts._declared_pairs import DeclaredPairs
-from jaxcert.rollouts._single_trial import Trial, check_outcome
 from jaxcert.rollouts._trial_log import Log, after, trial_entry, withdrawal_entry
 from jaxcert.sequential import SequentialState
 

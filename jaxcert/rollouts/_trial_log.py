@@ -15,10 +15,9 @@ import numpy as np
 
 from jaxcert._first_entry import declared_in, fields_of
 from jaxcert.numerics._rounding import convert_host
-from jaxcert.rollouts._declared import Declared
+from jaxcert.rollouts._declared import Declared, Trial, check_outcome
 from jaxcert.rollouts._declared_pairs import DeclaredPairs
 from jaxcert.rollouts._resumption import AdaptiveCertificate
-from jaxcert.rollouts._single_trial import Trial, check_outcome
 from jaxcert.sequential import SequentialState, certificate
 
 # The kinds of declarations by the format of the log.

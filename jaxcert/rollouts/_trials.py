@@ -8,16 +8,14 @@ import numpy as np
 from jaxcert._chained import ChainedLog
 from jaxcert._types import Numeric
 from jaxcert._validation import as_numbers, check_count
-from jaxcert.rollouts._declared import Declared, check_possible
-from jaxcert.rollouts._outlook import fewest_to_pass
+from jaxcert.rollouts._declared import Declared, check_possible, fewest_to_pass, one_number, two_ends
 from jaxcert.rollouts._recorded_trials import RecordedTrials
 from jaxcert.rollouts._resumption import AdaptiveCertificate
-from jaxcert.rollouts._single_trial import one_number, two_ends
 from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.rollouts._trial_log import begun, first_entry, run_of, with_trials
 from jaxcert.sequential._rule import usual_rule
+from jaxcert.tables._entries import ask_about_alike
 from jaxcert.tables._label_doubts import ask_about_labels
-from jaxcert.tables._spelling import ask_about_alike
 
 # Trials of a task after which it is left, for successes: the rule for these is a table, and needs such a number.
 _MOST_TRIALS = 100

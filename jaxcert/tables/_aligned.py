@@ -8,9 +8,9 @@ import numpy as np
 
 from jaxcert.returns._paired import refuse_summary
 from jaxcert.tables._doubts import listed, tell
+from jaxcert.tables._entries import as_seen
 from jaxcert.tables._names import is_of_run
 from jaxcert.tables._returns import Returns
-from jaxcert.tables._spelling import as_seen
 
 # Returns larger by this factor than returns up to 1 may be per cent, or marks up to 5 or 10.
 _OTHER_UNIT = 4

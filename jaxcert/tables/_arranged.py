@@ -1,6 +1,7 @@
 """Returns [n, m] with a mask, from the rows of a table: the one place that makes them, for files, frames and tools."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable
 from shlex import quote
 from typing import Any
@@ -9,9 +10,8 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded, check_labels_whole, coded, combined, crossing, pair_counts
 from jaxcert.tables._column_doubts import check_beside
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import judge, tell
-from jaxcert.tables._entries import as_text
+from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
 from jaxcert.tables._label_doubts import (
     ask_about_labels,
     ask_about_parts,
@@ -25,8 +25,7 @@ from jaxcert.tables._outcomes import as_counts, of_rates, single
 from jaxcert.tables._picked_rows import Rows, conditions_in, picked_rows, rows_of
 from jaxcert.tables._read import Beside, Read
 from jaxcert.tables._returns import Returns
-from jaxcert.tables._roles import Roles, check_column, checked
-from jaxcert.tables._spelling import TAKEN_FOR_TWO, check_spelling
+from jaxcert.tables._roles import Columns, Roles, check_column, checked
 
 
 def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
@@ -74,7 +73,7 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     if episode is not None:
         ask_about_trials_of(episode.listed())
     ask_about_sums_and_gaps(found, episode)
-    strata = None if roles.strata is None else _strata_of(roles.strata, rows, found, width)
+    strata = None if roles.strata is None else _strata_of(roles.strata, rows, task)
     places = np.arange(len(task.places)) if rows.picked is None else rows.picked
     assert found.rows is not None
     numbers = np.where(found.rows == 0, 0, places[(found.rows - 1) // width] + 1)
@@ -144,19 +143,15 @@ def _value(names: list[Any], values: list[Coded], columns: Columns, roles: Roles
     return of_rates(won, trials[0], columns.value) if roles.is_rate else as_counts(won, trials[0])
 
 
-def _strata_of(name: str, rows: Rows, found: Returns, width: int) -> np.ndarray:
-    """The stratum of each task [n], the entry that a column has in all rows of the task; each row holds this many
-    rollouts.
-    """
+def _strata_of(name: str, rows: Rows, task: Coded) -> np.ndarray:
+    """The stratum of each task [n], the entry that a column has in all rows of the task."""
     check_column(name, rows.names)
-    strata, assigned = rows.column(name), found.rows
-    assert assigned is not None
-    each = strata.places[(assigned - 1) // width]
-    first = np.take_along_axis(each, np.argmax(assigned > 0, axis=1)[:, None], axis=1)
-    if (mixed := np.any((each != first) & (assigned > 0), axis=1)).any():
-        label = found.tasks[int(np.argmax(mixed))]
-        raise ValueError(f"task {label!r:.40} is in several strata by column {name!r:.42}; expected one for each task")
-    labels = strata.entries[first[:, 0]]
+    column = rows.column(name)
+    pairs, _ = combined(task, column)
+    times = Counter(label for label, _ in pairs)
+    if mixed := next((repr(label) for label in times if times[label] > 1), None):
+        raise ValueError(f"task {mixed:.40} is in several strata by column {name!r:.42}; expected one for each task")
+    labels = np.fromiter((stratum for _, stratum in pairs), column.entries.dtype)
     check_spelling(labels, f"column {name} holds", TAKEN_FOR_TWO)
     return labels
 

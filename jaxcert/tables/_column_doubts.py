@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._coded import Coded, few_texts, pair_counts
-from jaxcert.tables._doubts import judge
+from jaxcert.tables._doubts import WORDS, judge, words_in
 from jaxcert.tables._entries import as_number, as_text, number_of, words_like
 from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, lowered, says, stems_of, tells
 from jaxcert.tables._read import Beside, Read
-from jaxcert.tables._vocabulary import WORDS, words_in
 
 _LONGEST_WORD = 40
 _FEWEST_MOMENTS = 7  # rise by chance in one order of 5040

@@ -15,13 +15,12 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert._files import parsed
 from jaxcert.tables._coded import plain_type
-from jaxcert.tables._columns import NotNamedError
 from jaxcert.tables._doubts import tell
-from jaxcert.tables._json_records import places_in, places_of, records_in
+from jaxcert.tables._entries import check_spelled_once
+from jaxcert.tables._json_records import BY_RECORDS, records_in
 from jaxcert.tables._names import tells
 from jaxcert.tables._picked_rows import conditions_in
 from jaxcert.tables._roles import Roles, checked
-from jaxcert.tables._spelling import check_spelled_once
 
 _HEAD = 1000  # lines that say which fields there are, and of which type
 _DELIMITERS = ",;\t"
@@ -144,11 +143,18 @@ def _with_points(column: Any, name: str, *, may_be_commas: bool) -> Any:
 def json_lines_table(content: bytes, roles: Roles) -> Any:
     """The rows of a file with an object in each line."""
     content = content.removeprefix(b"\xef\xbb\xbf")
-    head = [_object(line) for line in content.split(b"\n", _HEAD)[:_HEAD] if line.strip()]
-    if (table := _plain_table(content, head)) is not None:
+    if roles.records is not None:
+        return _table_of_value(objects_of_lines(content), roles)
+    if (table := _plain_table(content, objects_of_lines(content, _HEAD))) is not None:
         checked(table.column_names, roles)
         return table
-    return _table_of([_object(line) for line in content.split(b"\n") if line.strip()], roles)
+    return _table_of(objects_of_lines(content), roles)
+
+
+def objects_of_lines(content: bytes, most: int = -1) -> list[dict[str, Any]]:
+    """The object in each of the lines, or in so many."""
+    lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n", most)
+    return [_object(line) for line in lines[: None if most < 0 else most] if line.strip()]
 
 
 def _plain_table(content: bytes, head: list[dict[str, Any]]) -> Any:
@@ -186,27 +192,15 @@ def _object(line: bytes) -> dict[str, Any]:
 
 def json_table(content: bytes, roles: Roles) -> Any:
     """The rows of an array of objects or an object of columns, which may stand deeper in the file."""
-    value = json_value(content)
-    try:
-        rows, around = records_in(value, roles.records or "")
-    except ValueError as error:
-        if roles.records is None and len(found := places_of(value)) == 1:
-            raise _at_place(str(error), value, roles._replace(records=found[0])) from error
-        raise
-    return _table_of(rows, roles, around, "" if roles.records else places_in(value))
+    return _table_of_value(json_value(content), roles)
 
 
-def _at_place(message: str, value: Any, roles: Roles) -> ValueError:
-    """The error for records that stand deeper in a file, with all that has to be said to read them there."""
-    found: dict[str, str | None] = {"records": roles.records}
-    try:
-        rows, _ = records_in(value, roles.records or "")
-        checked(list(dict.fromkeys(name for row in rows for name in row)), roles)
-    except NotNamedError as error:
-        return NotNamedError(message, found | error.expected, error.unread)
-    except ValueError:
-        return ValueError(message)
-    return NotNamedError(message, found)
+def _table_of_value(value: Any, roles: Roles) -> Any:
+    """The rows of a value of JSON."""
+    rows, around = records_in(value, roles.records or "")
+    is_nested = isinstance(value, dict) or any(isinstance(each, dict | list) for row in rows for each in row.values())
+    hint = f"; expected one object per trial, {BY_RECORDS}" if is_nested and not roles.records else ""
+    return _table_of(rows, roles, around, hint)
 
 
 def _table_of(rows: list[dict[str, Any]], roles: Roles, around: Collection[str] = (), hint: str = "") -> Any:
@@ -230,7 +224,10 @@ def _table_of(rows: list[dict[str, Any]], roles: Roles, around: Collection[str] 
             mixed.add(name)
     mixed |= {name for name, column in table.items() if pa.types.is_nested(column.type)}
     if wrong := next((name for name in columns.read(names) if name in mixed), None):
-        raise ValueError(f"field {wrong} holds lists, objects or several kinds of entries; expected text or numbers")
+        raise ValueError(
+            f"field {wrong} holds lists, objects or several kinds of entries; expected text or numbers (a recipe, "
+            "--recipe, names fields of objects)"
+        )
     return pa.table(table)
 
 

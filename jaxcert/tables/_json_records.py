@@ -4,7 +4,6 @@ import contextlib
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from shlex import quote
 from typing import Any, NamedTuple
 
 from jaxcert.tables._doubts import listed
@@ -12,6 +11,7 @@ from jaxcert.tables._names import tells
 
 # What names a task.
 LABEL = "label"
+BY_RECORDS = "or the place of their list by records (--records): names with dots, and * for each entry"
 _KINDS: dict[Any, tuple[Any, str]] = {
     dict: (dict, "an object with fields"),
     list: (list, "a list"),
@@ -107,9 +107,14 @@ class Found(NamedTuple):
 
 
 def records_in(value: Any, path: str) -> tuple[list[dict[str, Any]], set[str]]:
-    """The records at a path of names with dots, where ``*`` is each entry; and their fields that stand around them."""
-    lists = Place(value).find(path, all_there=True)
-    return with_fields_around([each._replace(place=record) for each in lists for record in _at(each, path)], path)
+    """The records at a path of names with dots, where ``*`` is each entry; and their fields that stand around them.
+
+    Fields at the top of the file are of all records.
+    """
+    lists, top = Place(value).find(path, all_there=True), _plain(value, bool(path))
+    found = [each._replace(place=record) for each in lists for record in _at(each, path)]
+    rows, around = with_fields_around(found, path)
+    return [top | row for row in rows], around | top.keys()
 
 
 def with_fields_around(found: Sequence[Found], path: str) -> tuple[list[dict[str, Any]], set[str]]:
@@ -139,7 +144,7 @@ def _at(found: Found, path: str) -> list[Place]:
     value, is_inner = found.place.value, bool(found.keys)
     records = value if isinstance(value, list) else _of_columns(value) or ([value] if is_inner else None)
     if records is None or not (is_inner or all(isinstance(record, dict) for record in records)):
-        raise ValueError(_not_records(value, path))
+        raise ValueError(_not_records(value))
     if is_inner and not records:
         raise ValueError(f"has no record of {found.keys[-1]!r:.60} at {path}; expected some")
     return [Place(record) for record in records]
@@ -163,46 +168,11 @@ def _of_columns(value: Any) -> list[dict[str, Any]]:
     return [dict(zip(value, entries, strict=True)) for entries in zip(*columns, strict=True)]
 
 
-def _not_records(value: Any, path: str) -> str:
+def _not_records(value: Any) -> str:
     if isinstance(value, dict) and value and not any(isinstance(each, dict | list) for each in value.values()):
         return (
             "holds one object; expected all trials in one file, if each has a file of its own: an object in each line "
             "(.jsonl)"
         )
-    return f"is of no known tool and no array of objects; expected one object per trial{places_in(value, path)}"
-
-
-def places_in(value: Any, path: str = "") -> str:
-    """Possible places of records, to append to an error; empty if there are none."""
-    found = [*map(quote, places_of(value, path))]
-    if len(found) > 1:
-        return f", or the place of one of their lists by records (--records): {', '.join(found)[:200]}"
-    return f", or their place by records (--records {found[0]})" if found else ""
-
-
-def places_of(value: Any, path: str = "") -> list[str]:
-    """Possible places of records."""
-    return list(dict.fromkeys(_places(value, f"{path}." if path else "")))
-
-
-def _places(value: Any, path: str) -> Iterator[str]:
-    """Paths to lists of objects; of an object of things that are alike, as each task's are, one to all of them."""
-    entries = value if isinstance(value, dict) else {"*": value[0]} if isinstance(value, list) and value else {}
-    kinds = {_kind(each) for each in entries.values()}
-    if isinstance(value, dict) and len(value) > 1 == len(kinds) and kinds != {()}:
-        one = next(iter(value.values()))
-        entries = {"*": one} if isinstance(one, dict) else {**value, "*": one}
-    for name, each in entries.items():
-        inner = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
-        is_plain = not any(isinstance(part, dict | list) for part in inner)
-        is_list = isinstance(each, list) and all(isinstance(part, dict) for part in each)
-        if inner and (is_list or (name == "*" and isinstance(value, dict) and is_plain)) and not tells(name).ending:
-            yield path + name  # but rows must not be chosen by their outcome
-        yield from _places(each, f"{path}{name}.")
-
-
-def _kind(value: Any) -> tuple[Any, ...]:
-    """The names of an entry's fields, or of the fields in its list; equal for entries of one kind."""
-    if isinstance(value, list):
-        return (list, *_kind(value[0] if value else None))
-    return (dict, *sorted(value)) if isinstance(value, dict) else ()
+    held = f", but of {listed(map(repr, value))}" if isinstance(value, dict) else ""
+    return f"is of no known tool and no array of objects{held}; expected one object per trial, {BY_RECORDS}"

@@ -13,12 +13,11 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded, coded, crossing
 from jaxcert.tables._column_doubts import Found, of_training
-from jaxcert.tables._columns import Columns
-from jaxcert.tables._doubts import judge, listed, tell
+from jaxcert.tables._doubts import WORDS, judge, listed, listed_words, tell, words_in
 from jaxcert.tables._entries import is_name
 from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, name_several, says, stems_of, tells
 from jaxcert.tables._read import Read
-from jaxcert.tables._vocabulary import WORDS, listed_words, words_in
+from jaxcert.tables._roles import Columns
 
 _LONG_STEP = 1000
 _LONG_NUMBER = re.compile("(.*[^0-9]|)([0-9]{1,15})(e[0-9]|[kKmM]|)([.][a-zA-Z]+|)")
@@ -66,22 +65,16 @@ def ask_about_trials_of(labels: Sequence[Any]) -> None:
 
 
 def ask_about_paths(*names: str) -> None:
-    """Warn of names of files, folders and patterns by which trials are of tasks of training, or of no policy."""
-    judge((paths_of_training, paths_of_help), [name.partition(".")[0] for name in names])
+    """Warn of files, folders and patterns named as of training, train/mug.csv, or of no policy, mug/teleop.csv."""
+    stems = [name.partition(".")[0] for name in names]
+    if told := _first_that_says(stems, WORDS.seen, WORDS.beside_seen):
+        tell("paths_of_training", told=told)
+    if told := _first_that_says(stems, WORDS.aside, WORDS.beside_aside):
+        tell("paths_of_help", told=told)
 
 
-def paths_of_training(it: Sequence[str]) -> Found:
-    """As train/mug.csv."""
-    return _told_in(it, WORDS.seen, WORDS.beside_seen)
-
-
-def paths_of_help(it: Sequence[str]) -> Found:
-    """As mug/teleop.csv."""
-    return _told_in(it, WORDS.aside, WORDS.beside_aside)
-
-
-def _told_in(names: Sequence[str], words: set[str], beside: set[str]) -> Found:
-    return next(({"told": name} for name in names if says(name, words, beside | WORDS.beside_paths)), None)
+def _first_that_says(stems: Sequence[str], words: set[str], beside: set[str]) -> str | None:
+    return next((stem for stem in stems if says(stem, words, beside | WORDS.beside_paths)), None)
 
 
 def labels_of_training(it: Labels) -> Found:

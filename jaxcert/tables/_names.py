@@ -4,12 +4,11 @@ import functools
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._doubts import tell
-from jaxcert.tables._vocabulary import WORDS, listed_words, words_in
+from jaxcert.tables._doubts import WORDS, listed_words, tell, words_in
 
 _BEST_OF = re.compile(r".*([@^]|_at_?)\s*([0-9]+|k)")
 # Moments of a training run, by the names that trainers and their logs give them.
@@ -25,30 +24,47 @@ _MOST_LOOKED_AT = 2000  # entries
 MOST_CONDITIONS = 10
 
 
-class Tells(NamedTuple):
-    """The meaning of a column's name."""
-
-    task: bool  # they label tasks
-    trial: bool  # they number trials
-    value: bool  # they are outcomes
-    best_of: bool  # each is of several trials, as pass@5
-    moment: bool  # they are moments of a training run
-    training: bool  # surely so: steps may be those of an episode, and n_iter is a planner's
-    curve: bool  # moments, and not the length of an episode, as num_steps
-    policies: bool  # they are policies, rather than something of them
-    apart: bool  # they may tell policies, conditions or groups of tasks apart
-    changes: bool  # each row may be of another policy: its version, weights or moment of training
-    variant: bool  # they mark the rows of one variant of a policy
-    place: bool  # they are groups or places of tasks
-    aside: bool  # they say which trials are set aside
-    ending: bool  # they may say how a trial ended, or that it is set aside
-    looked_at: bool  # they say more than the table, if they are no task, trial or value
-    no_trial: bool  # of columns as trials: each is a policy, a condition, a moment of training or a metric
-
-
 def lowered(name: Any) -> str:
     """A name of a column without blanks around it, in lower case."""
     return str(name).strip().lower()
+
+
+class Tells:
+    """The meaning of a column's name."""
+
+    def __init__(self, name: str) -> None:
+        words, text = words_in(name), lowered(name)
+        self.moment = bool(_MOMENT.fullmatch(re.sub(r"[^a-z0-9]", "_", text)))  # they are moments of a training run
+        # It is of trials of what its other words say, as agent_run, where run_agent is of agents.
+        is_of_trials = {*[word for word in listed_words(name) if word not in WORDS.numbers][-1:]} & WORDS.trial
+        of_seeds = words & WORDS.policies and "seed" in words  # of a policy, and not of a trial
+        of_conditions = words & WORDS.apart and not (words & (WORDS.measured | WORDS.endings) or is_of_trials)
+        self.task = bool(words & (WORDS.task | {"instruction"}))  # they label tasks
+        self.trial = bool(words & WORDS.trial)  # they number trials
+        self.value = bool(words & WORDS.value)  # they are outcomes
+        self.best_of = bool(_BEST_OF.fullmatch(text))  # each is of several trials, as pass@5
+        # Surely of training: steps may be those of an episode, and n_iter is a planner's.
+        self.training = self.moment and bool(words & WORDS.of_training)
+        self.curve = self.moment and "steps" not in text  # moments, and not the length of an episode, as num_steps
+        self.policies = bool(words & WORDS.policies) and words <= WORDS.of_policies  # rather than something of them
+        # They may tell policies, conditions or groups of tasks apart.
+        self.apart = bool(of_conditions or self.policies or text in WORDS.apart_names)
+        is_of_none = words & (WORDS.measured | WORDS.not_of_policies)
+        # Each row may be of another policy: its version, weights or moment of training.
+        self.changes = bool(
+            words & WORDS.trained
+            or self.moment
+            or (not is_of_none and (words & WORDS.changes or self.apart or of_seeds))
+        )
+        self.variant = says(name, WORDS.variants, WORDS.beside_variants)  # they mark the rows of one of a policy
+        # Groups or places of tasks, or what stands on the way to records of JSON.
+        self.place = bool(words & (WORDS.groups | WORDS.places)) or name.startswith("$")
+        self.aside = says(name, WORDS.aside) or says(name, WORDS.counted)  # they say which trials are set aside
+        self.ending = bool(words & WORDS.endings) or self.aside  # they may say how a trial ended
+        # They say more than the table, if they are no task, trial or value.
+        self.looked_at = self.moment or self.apart or text in WORDS.may_be_moments | WORDS.steps
+        # Of columns as trials: each is a policy, a condition, a moment of training or a metric.
+        self.no_trial = bool(words & WORDS.no_trial) or self.best_of
 
 
 def tells(name: Any) -> Tells:
@@ -56,36 +72,7 @@ def tells(name: Any) -> Tells:
     return _tells(str(name))
 
 
-@functools.lru_cache(2**12)
-def _tells(name: str) -> Tells:
-    words, text = words_in(name), lowered(name)
-    moment = bool(_MOMENT.fullmatch(re.sub(r"[^a-z0-9]", "_", text)))
-    # It is of trials of what its other words say, as agent_run, where run_agent is of agents.
-    is_of_trials = {*[word for word in listed_words(name) if word not in WORDS.numbers][-1:]} & WORDS.trial
-    policies = bool(words & WORDS.policies) and words <= WORDS.of_policies
-    of_conditions = words & WORDS.apart and not (words & (WORDS.measured | WORDS.endings) or is_of_trials)
-    apart = bool(of_conditions or policies or text in WORDS.apart_names)
-    of_seeds = words & WORDS.policies and "seed" in words  # of a policy, and not of a trial
-    of_versions = (words & WORDS.changes or apart or of_seeds) and not words & (WORDS.measured | WORDS.not_of_policies)
-    aside = says(name, WORDS.aside) or says(name, WORDS.counted)
-    return Tells(
-        task=bool(words & (WORDS.task | {"instruction"})),
-        trial=bool(words & WORDS.trial),
-        value=bool(words & WORDS.value),
-        best_of=bool(_BEST_OF.fullmatch(text)),
-        moment=moment,
-        training=moment and bool(words & WORDS.of_training),
-        curve=moment and "steps" not in text,
-        policies=policies,
-        apart=apart,
-        changes=bool(words & WORDS.trained or moment or of_versions),
-        variant=says(name, WORDS.variants, WORDS.beside_variants),
-        place=bool(words & (WORDS.groups | WORDS.places)) or name.startswith("$"),  # on the way to records of JSON
-        aside=aside,
-        ending=bool(words & WORDS.endings) or aside,
-        looked_at=moment or apart or text in WORDS.may_be_moments | WORDS.steps,
-        no_trial=bool(words & WORDS.no_trial) or bool(_BEST_OF.fullmatch(text)),
-    )
+_tells = functools.lru_cache(2**12)(Tells)
 
 
 def says(text: Any, words: set[str], beside: set[str] = WORDS.beside_aside) -> bool:
@@ -116,16 +103,15 @@ def may_tell_tasks(name: Any, *, several: bool) -> bool:
 def is_of_run(name: Any, found: Mapping[str, str]) -> bool:
     """Whether the entry of each policy says which it is, how that was made, or what came of one run: no condition."""
     words, told, entries = words_in(name), tells(name), [*found.values()]
-    are_names = all(_is_named(entry, policy) for policy, entry in found.items())
+    # A policy's name has this entry, as a whole, and no number.
+    are_names = all(
+        not entry.isdecimal() and re.search(rf"(?<![^\W_]){re.escape(entry)}(?![^\W_])", policy, re.IGNORECASE)
+        for policy, entry in found.items()
+    )
     is_outcome = (told.value or told.ending) and not words & WORDS.of_measure
     is_told = words & WORDS.of_run or words <= WORDS.of_policies | {"size"} or is_outcome
     is_told = is_told or are_names or name_several(entries) or all(map(_MARK.search, entries))
     return bool(is_told) and not words & WORDS.criteria
-
-
-def _is_named(entry: str, policy: str) -> bool:
-    """Whether a policy's name has this entry, as a whole, and no number."""
-    return not entry.isdecimal() and bool(re.search(rf"(?<![^\W_]){re.escape(entry)}(?![^\W_])", policy, re.IGNORECASE))
 
 
 def name_several(entries: Iterable[Any]) -> bool:

@@ -7,12 +7,11 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded
 from jaxcert.tables._column_doubts import Found
-from jaxcert.tables._doubts import judge, listed, tell
+from jaxcert.tables._doubts import WORDS, judge, listed, listed_words, tell, words_in
 from jaxcert.tables._label_doubts import gaps_in
 from jaxcert.tables._names import says
 from jaxcert.tables._read import Read
 from jaxcert.tables._returns import Returns
-from jaxcert.tables._vocabulary import WORDS, listed_words, words_in
 
 _FEWEST_RISES = 10
 
@@ -148,10 +147,19 @@ def _sums_in(counts: np.ndarray) -> tuple[list[int], bool]:
 
 
 def ask_about_sums_and_gaps(found: Returns, trial: Coded | None) -> None:
-    """Warn of a first or last task that sums up the others, and of trials of which some numbers are missing."""
+    """Warn of a first or last task that sums up the others, and of trials whose numbers have gaps."""
     judge((mean,), found)
-    if trial is not None:
-        _ask_about_lost(found, trial)
+    if trial is None or not trial.are_whole:
+        return None
+    numbers = np.unique(trial.numbers())
+    most, count = found.most_rollouts, len(trial.places)
+    if len(numbers) == count and (missing := gaps_in(numbers.astype(np.int64), "trials")):
+        return tell("gaps", it=missing)
+    is_one = most == 1 < len(numbers) <= count / 2  # as the last of several attempts
+    if is_one or (1 < most < len(numbers) <= 3 * most and count > 2 * len(numbers) and len(found.tasks) > 1):
+        each = "each task has one trial" if is_one else f"tasks have at most {most} trials each"
+        return tell("lost", each=each, count=len(numbers), first=numbers[0], last=numbers[-1])
+    return None
 
 
 def mean(it: Returns) -> Found:
@@ -165,18 +173,3 @@ def mean(it: Returns) -> Found:
         if it.num_rollouts[place] == 1 and len(digits) > 1 and near:
             told = {"task": it.tasks[place], "value": value}
     return told
-
-
-def _ask_about_lost(found: Returns, trial: Coded) -> None:
-    """Warn of trials that are numbered and of which some numbers are missing, for all or for some tasks."""
-    if not trial.are_whole:
-        return None
-    numbers = np.unique(trial.numbers())
-    most, count = found.most_rollouts, len(trial.places)
-    if len(numbers) == count and (missing := gaps_in(numbers.astype(np.int64), "trials")):
-        return tell("gaps", it=missing)
-    is_one = most == 1 < len(numbers) <= count / 2  # as the last of several attempts
-    if is_one or (1 < most < len(numbers) <= 3 * most and count > 2 * len(numbers) and len(found.tasks) > 1):
-        each = "each task has one trial" if is_one else f"tasks have at most {most} trials each"
-        return tell("lost", each=each, count=len(numbers), first=numbers[0], last=numbers[-1])
-    return None

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._coded import Coded, as_objects, combined
-from jaxcert.tables._doubts import tell
+from jaxcert.tables._doubts import WORDS, tell, words_in
 from jaxcert.tables._entries import (
+    DECIMALS,
     counts_of,
-    decimals_of,
     has_no_outcome,
     meant_by,
     rated,
@@ -19,7 +19,6 @@ from jaxcert.tables._entries import (
     words_that_hold,
 )
 from jaxcert.tables._outcome_doubts import check_no_sum
-from jaxcert.tables._vocabulary import WORDS, words_in
 
 # More than any table counts, and little enough for memory.
 _MOST_ROLLOUTS = 100_000_000
@@ -53,7 +52,8 @@ def single(
     except ValueError as error:
         remedy = (
             f"; {count} of {len(lacking)} rows have no outcome, and without them the rest may look better than it is: "
-            "unfinished (--unfinished 0) counts each of them as that return, which has to be the worst one possible"
+            "unfinished (--unfinished 0) counts each of them as that return, which has to be the worst one possible; a "
+            "cost, or what is required at most, needs all its outcomes"
         )
         raise ValueError(f"{error}{remedy if count and unfinished is None else ''}") from error
     return np.arange(len(value.places)), found, int(lacking.sum())
@@ -95,7 +95,7 @@ def _with_worst(
         raise ValueError(f"unfinished is {unfinished:g}; expected {known:g}, the worst return that is possible")
     most = min([0.0 if found.size and coins.all() else np.inf, *found.tolist()])
     if not math.isfinite(unfinished) or unfinished > most:
-        lowest = f", at most {most:g}" if math.isfinite(most) else ""
+        lowest = f", at most {most:g} in {name}" if math.isfinite(most) else ""
         raise ValueError(f"unfinished is {unfinished:g}; expected the worst return that is possible{lowest}")
     totals = np.full(len(lacking), False if found.dtype == bool and found.size else float(unfinished))
     totals[~lacking] = found
@@ -161,7 +161,8 @@ def of_rates(rates: Coded, trials: Coded, name: str) -> Coded:
     A rate may be rounded to the digits of the longest one in its column, if it still means one number of successes.
     """
     pairs, places = combined(rates, trials)
-    digits = max(map(decimals_of, rates.listed()), default=0)
+    points = [found for rate in rates.listed() if (found := DECIMALS.fullmatch(f"{rate}".strip()))]
+    digits = max((len(found[1]) for found in points), default=0)
     won = [rated(rate, every, digits) for rate, every in pairs]
     expected = "a rate from 0 to 1, with digits enough to tell how many of so many trials succeeded"
     as_counts(rates, trials).check([each is None for each in won], name, expected)

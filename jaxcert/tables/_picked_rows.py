@@ -9,13 +9,11 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, combined, of_series
 from jaxcert.tables._column_doubts import are_endings, how_set_aside, set_aside
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import listed, tell
-from jaxcert.tables._entries import as_number, as_text
+from jaxcert.tables._entries import as_number, as_text, ask_about_alike
 from jaxcert.tables._label_doubts import sums_up
 from jaxcert.tables._names import tells
-from jaxcert.tables._roles import Roles, check_column
-from jaxcert.tables._spelling import ask_about_alike
+from jaxcert.tables._roles import Columns, Roles, check_column
 
 # Columns that are kept for the next look: each takes eight bytes a row.
 _MOST_HELD = 8

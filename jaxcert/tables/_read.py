@@ -6,15 +6,15 @@ import functools
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jaxcert.tables._coded import Coded, as_objects, coded, pair_counts
-from jaxcert.tables._columns import Columns
+from jaxcert.tables._doubts import words_in
 from jaxcert.tables._entries import as_number, as_text
-from jaxcert.tables._names import Tells, measures, name_several, tells
-from jaxcert.tables._vocabulary import words_in
+from jaxcert.tables._names import measures, name_several, tells
+from jaxcert.tables._roles import Columns
 
 _OPTION = re.compile(r"(?:--([a-zA-Z][\w-]*)[= ]|\b([a-zA-Z]\w*)=)([^\s,;&/]+)")
 
@@ -36,14 +36,14 @@ class Read:
     def beside(self) -> "list[Beside]":
         """The columns that are not read; those that say more than the table come first, since they are certain."""
         names = sorted(self.others, key=lambda name: not tells(name).looked_at)
-        return [_beside(*part, name, self) for name in names for part in nested(name, self.column(name))]
+        return [Beside(*part, name, self) for name in names for part in nested(name, self.column(name))]
 
     @functools.cached_property
     def objects(self) -> "list[Beside]":
         """The columns of objects as they are, whose fields stand beside one by one."""
         told = {each.name for each in self.beside}
         objects = dict.fromkeys(each.column for each in self.beside if str(each.column) not in told)
-        return [_beside(name, self.column(name), name, self) for name in objects]
+        return [Beside(name, self.column(name), name, self) for name in objects]
 
     @property
     def pooled(self) -> tuple[str, ...]:
@@ -63,33 +63,22 @@ class Read:
         return {each.name: as_text(each.entries.listed()[0]) for each in alone}
 
 
-class Beside(NamedTuple):
-    """A column beside those that are read, or a field of its objects."""
+class Beside:
+    """A column beside those that are read, or a field of its objects, with dots in its ``name``; ``column`` has it."""
 
-    name: str  # with dots to a field
-    entries: Coded
-    column: Any  # which it is, or a field of
-    read: Read
-    words: set[str]  # of its name
-    told: Tells  # the meaning of its name
-    pairs: np.ndarray  # how often each entry occurs with each task
-    is_trial: bool  # whether it is the column of trials
-    several: bool  # rows differ in it
-    repeats: bool  # and entries stand in several rows
-    may_be_pooled: bool  # rows may be of several policies by it
-    differs: bool  # some task has several entries
-    has_all: bool  # each of several tasks has all entries
-    is_balanced: bool  # equally often
-
-
-def _beside(name: Any, entries: Coded, column: Any, read: Read) -> Beside:
-    told, pairs, several = tells(name), pair_counts(read.task, entries), len(entries.entries) > 1
-    repeats, num_tasks = several and len(entries.entries) <= len(entries.places) / 2, len(read.task.entries)
-    may_be_pooled = repeats or (several and told.changes) or name_several(entries.listed())
-    has_all = num_tasks > 1 and len(pairs) == num_tasks * len(entries.entries)
-    is_balanced, differs = has_all and bool(pairs.min() == pairs.max()), len(pairs) > num_tasks
-    known = (name == read.columns.trial, several, repeats, may_be_pooled, differs, has_all, is_balanced)
-    return Beside(str(name), entries, column, read, words_in(name), told, pairs, *known)
+    def __init__(self, name: Any, entries: Coded, column: Any, read: Read) -> None:
+        self.name, self.entries, self.column, self.read = str(name), entries, column, read
+        self.words, self.told = words_in(name), tells(name)
+        self.pairs = pair_counts(read.task, entries)  # how often each entry occurs with each task
+        self.is_trial = name == read.columns.trial
+        num, num_tasks = len(entries.entries), len(read.task.entries)
+        self.several = num > 1  # rows differ in it
+        self.repeats = self.several and num <= len(entries.places) / 2  # and entries stand in several rows
+        # Rows may be of several policies by it.
+        self.may_be_pooled = self.repeats or (self.several and self.told.changes) or name_several(entries.listed())
+        self.differs = len(self.pairs) > num_tasks  # some task has several entries
+        self.has_all = num_tasks > 1 and len(self.pairs) == num_tasks * num  # each of several tasks has all entries
+        self.is_balanced = self.has_all and bool(self.pairs.min() == self.pairs.max())  # equally often
 
 
 def nested(name: Any, entries: Coded) -> Iterator[tuple[Any, Coded]]:

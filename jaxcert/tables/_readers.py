@@ -11,13 +11,12 @@ import numpy as np
 
 from jaxcert._files import content_of, in_file
 from jaxcert.tables._arranged import arrange_table
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import WAYS, told_of
 from jaxcert.tables._file_tables import arrow_table, csv_table, json_lines_table, json_table, parquet_table, unpacked
 from jaxcert.tables._label_doubts import ask_about_paths, check_tasks
 from jaxcert.tables._picked_rows import policies_in
 from jaxcert.tables._returns import Returns, ReturnsFile, check_missing, how_many
-from jaxcert.tables._roles import Roles, conditions
+from jaxcert.tables._roles import Columns, Roles, conditions
 from jaxcert.tables._written import read_npy, read_npz
 from jaxcert.tables.formats import FORMATS, read_content, read_folder
 from jaxcert.tables.formats._recipes import recipe_in
@@ -125,23 +124,19 @@ def read_returns(
 def read_by(path: str | PathLike[str], roles: Roles, *, strict: bool = False) -> ReturnsFile:
     """The returns of a file or a folder, by the roles of its columns; see ``read_returns``."""
     path = Path(path)
-    found, said = (_of_folder if path.is_dir() else _of_file)(path, roles, strict)
-    with told_of(f"{path}: ", strict, 5), in_file(path):
-        check_tasks(found.tasks, roles.tasks)
+    with told_of(f"{path}: ", strict, 5):
+        found, said = read_folder(path, roles, table_in) if path.is_dir() else _of_file(path, roles)
+        with in_file(path):
+            check_tasks(found.tasks, roles.tasks)
     unfinished = roles.unfinished if found.num_unfinished else None
     data = ReturnsFile(**vars(found), path=path, unfinished=unfinished, roles=roles, **said)
     check_missing(data, strict=strict, place=f"{path}: ")
     return data
 
 
-def _of_folder(path: Path, roles: Roles, strict: bool) -> tuple[Returns, dict[str, Any]]:
-    with told_of(f"{path}: ", strict, 6):
-        return read_folder(path, roles, table_in)
-
-
-def _of_file(path: Path, roles: Roles, strict: bool) -> tuple[Returns, dict[str, Any]]:
+def _of_file(path: Path, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     content, kind = content_of(path, "returns"), _kind_of(path)  # once: the digest is of the parsed content
-    with told_of(f"{path}: ", strict, 6), in_file(path):
+    with in_file(path):
         ask_about_paths(*path.parts[-2:])
         found = read_content(path, content, roles, own=kind is not None)
         if found is None and kind in _ARRAYS:

@@ -10,12 +10,11 @@ from typing import Any, Self
 import numpy as np
 
 from jaxcert.returns._prepared import as_successes
-from jaxcert.tables._columns import Columns
-from jaxcert.tables._roles import Roles
+from jaxcert.tables._roles import Columns, Roles
 
 _AT_RANDOM = (
     "certificates hold only if whether a rollout is missing does not depend on its outcome; otherwise count it as the "
-    "worst return, the lower end of the support"
+    "outcome that is worst for the statement: the lowest return possible, but the highest of a cost or of policy B"
 )
 _OF_COUNTS = "certificates hold only if the number of trials of a task does not depend on their outcomes"
 _USUAL = Roles()

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -16,17 +17,14 @@ from jaxcert._files import check_output, check_suffix, content_of, in_file, pars
 from jaxcert._types import Array
 from jaxcert.tables._coded import coded
 from jaxcert.tables._column_doubts import check_beside
-from jaxcert.tables._columns import Columns
-from jaxcert.tables._doubts import listed, tell
-from jaxcert.tables._entries import as_text
+from jaxcert.tables._doubts import WORDS, listed, tell, words_in
+from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
 from jaxcert.tables._file_tables import arrow_damage_told
 from jaxcert.tables._names import may_tell_tasks, tells
 from jaxcert.tables._outcome_doubts import check_sense
 from jaxcert.tables._read import Read
 from jaxcert.tables._returns import Returns, how_many
-from jaxcert.tables._roles import Roles
-from jaxcert.tables._spelling import TAKEN_FOR_TWO, check_spelling
-from jaxcert.tables._vocabulary import WORDS, words_in
+from jaxcert.tables._roles import Columns, Roles
 
 _SUFFIXES = (".npz", ".parquet")
 # Names with a meaning for readers, in either kind of file.
@@ -96,27 +94,22 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
     if suffix not in _SUFFIXES or Path(path).is_dir():
         return {}
     content = content_of(path, "returns")
+    about = ""
     with in_file(path):
-        about = _about_archive(content) if suffix == ".npz" else _about_parquet(content)
+        if suffix == ".npz":
+            read_arrays(content, (), ())  # damage is an error, what others keep under this name is none
+            with contextlib.suppress(ValueError):
+                about = str(read_arrays(content, ("about",), ())["about"])
+        else:
+            with arrow_damage_told("Parquet"):
+                buffer = import_extra("pyarrow", "io").BufferReader(content)
+                metadata = import_extra("pyarrow.parquet", "io").read_schema(buffer).metadata or {}
+            about = metadata.get(b"jaxcert", b"").decode("utf-8", "replace")
     try:
         facts = parsed(about)
     except ValueError:  # what others call "about", or one fact twice
         return {}
     return facts if isinstance(facts, dict) else {}
-
-
-def _about_archive(content: bytes) -> str:
-    read_arrays(content, (), ())  # damage is an error, what others keep under this name is none
-    with contextlib.suppress(ValueError):
-        return str(read_arrays(content, ("about",), ())["about"])
-    return ""
-
-
-def _about_parquet(content: bytes) -> str:
-    with arrow_damage_told("Parquet"):
-        buffer = import_extra("pyarrow", "io").BufferReader(content)
-        metadata = import_extra("pyarrow.parquet", "io").read_schema(buffer).metadata or {}
-    return metadata.get(b"jaxcert", b"").decode("utf-8", "replace")
 
 
 def check_returns_path(path: str | PathLike[str]) -> Path:
@@ -174,17 +167,27 @@ def _check_beside(content: bytes, names: Sequence[str], returns: np.ndarray, val
             arrays |= read_arrays(content, [], [name])
     (n, m), kinds = returns.shape, "biufU"
     of_task = {name: each for name, each in arrays.items() if each.shape == (n,) and each.dtype.kind in kinds}
-    told = {name for name in arrays if any((tells(name).apart, tells(name).variant, tells(name).aside))}
-    of_rollout = {name: arrays[name].ravel() for name in told if arrays[name].shape == (n, m) and m > 1}
+    told = {name: tells(_singular(name)) for name in arrays}
+    shapes = ((n, m), (m,)) if m != n else ((n, m),)  # an entry for each rollout, or for each column of them
+    of_rollout = {
+        name: np.broadcast_to(arrays[name], (n, m)).ravel()
+        for name, each in told.items()
+        if m > 1 and arrays[name].shape in shapes and (each.apart or each.variant or each.aside)
+    }
     for columns, outcomes, places in (
         (of_task, returns.mean(axis=1), np.arange(n)),
         (of_rollout, returns.ravel(), np.repeat(np.arange(n), m)),
     ):
-        column = {name: coded(each) for name, each in columns.items()}
+        column = {_singular(name): coded(each) for name, each in columns.items()}
         table = Columns("task", "", value), coded(places), None, [*column], column.__getitem__, [coded(outcomes)]
         check_beside(Read(*table, are_picked=False))
     described = (name for name in of_task if may_tell_tasks(name, several=True))
     return {name: dict(enumerate(map(as_text, of_task[name].tolist()))) for name in described}
+
+
+def _singular(name: str) -> str:
+    """The name of one entry: arrays have plural names."""
+    return name if name.endswith("ss") else re.sub("s$", "", re.sub("ies$", "y", name))
 
 
 def _check_others(content: bytes, names: Sequence[str], returns: np.ndarray) -> None:

@@ -2,8 +2,7 @@
 
 from jaxcert.rollouts import MultiTaskEnv
 from jaxcert.tasks import bridge_world, ltl, pendulum, simple_grid, zones
-from jaxcert.tasks._adapters import from_functions
-from jaxcert.tasks._brax import from_brax
+from jaxcert.tasks._adapters import from_brax, from_functions
 from jaxcert.tasks.divergences import task_divergence
 
 __all__ = [

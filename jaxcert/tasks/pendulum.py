@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.tasks._scales import sample_scales
+from jaxcert.tasks._state import sample_scales
 
 __all__ = ["ENV", "Pendulum", "State", "Task"]
 

@@ -1,7 +1,6 @@
 """Training, and certificates while a policy trains."""
 
-from jaxcert.training._brax_compatibility import brax_compatibility
-from jaxcert.training._brax_env import brax_env
+from jaxcert.training._brax_env import brax_compatibility, brax_env
 from jaxcert.training._certifying import Checkpoint, Reached
 from jaxcert.training._checkpoint_budget import CheckpointBudget
 from jaxcert.training._hook import CertificationHook

@@ -1,10 +1,14 @@
-"""Many tasks as one environment that Brax can train on."""
+"""Many tasks as one environment that Brax can train on, and its trainers on current releases of JAX."""
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxcert._extras import import_extra
 from jaxcert.rollouts._multi_task import MultiTaskEnv
@@ -105,3 +109,41 @@ def _replace(state: Any, **changes: Any) -> Any:
     if hasattr(state, "_replace"):  # a named tuple
         return state._replace(**changes)
     return dataclasses.replace(state, **changes)
+
+
+# --- the trainers of Brax on current releases of JAX -----------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def brax_compatibility() -> Iterator[None]:
+    """A context in which the trainers of Brax 0.14 run on JAX 0.10 and newer.
+
+    They call ``jax.device_put_replicated``, which JAX removed in 0.10. The context provides it, as written in JAX's
+    guide to the migration of ``pmap``, and removes it afterwards. If JAX has it, nothing is done. Put it around
+    ``brax.training.agents.ppo.train``.
+
+    Returns:
+        A context manager.
+
+    Example:
+        >>> import jax
+        >>> with brax_compatibility():
+        ...     hasattr(jax, "device_put_replicated")
+        True
+    """
+    if hasattr(jax, "device_put_replicated"):
+        yield
+        return
+    setattr(jax, "device_put_replicated", _device_put_replicated)  # noqa: B010
+    try:
+        yield
+    finally:
+        delattr(jax, "device_put_replicated")
+
+
+def _device_put_replicated(tree: Any, devices: Sequence[Any]) -> Any:
+    """Each array with a new leading axis, one copy of it on every device."""
+    spread = NamedSharding(Mesh(np.array(devices), ("device",)), PartitionSpec("device"))
+    return jax.tree.map(
+        lambda leaf: jax.device_put(jnp.broadcast_to(leaf, (len(devices), *jnp.shape(leaf))), spread), tree
+    )

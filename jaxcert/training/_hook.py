@@ -19,8 +19,7 @@ from jaxcert.rollouts._certify_policy import check_settings
 from jaxcert.rollouts._multi_task import kind_of_returns
 from jaxcert.rollouts._policy import digest
 from jaxcert.training._certifying import Checkpoint, Reached, check_adaptive, first_returns, mean_return, settled
-from jaxcert.training._checkpoint_budget import CheckpointBudget
-from jaxcert.training._ledger import Ledger
+from jaxcert.training._checkpoint_budget import CheckpointBudget, Ledger
 
 Scalars = Mapping[str, float]
 

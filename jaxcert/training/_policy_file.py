@@ -74,12 +74,13 @@ def _network(params: dict[str, jax.Array], obs: jax.Array) -> jax.Array:
     return x
 
 
-def _sequence_policy(arrays: dict[str, np.ndarray], deterministic: bool) -> Policy:
-    return sequence_policy({name: jnp.asarray(array) for name, array in arrays.items()}, deterministic=deterministic)
-
-
 # From the arrays of a file to a policy; ValueError for another network's.
-NETWORKS = {"brax": actor_policy, "sequence": _sequence_policy}
+NETWORKS = {
+    "brax": actor_policy,
+    "sequence": lambda arrays, deterministic: sequence_policy(
+        jax.tree.map(jnp.asarray, arrays), deterministic=deterministic
+    ),
+}
 SHIPPED = ("cheetah", "walker", "zones")
 
 

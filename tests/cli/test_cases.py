@@ -216,7 +216,7 @@ def test_a_recipe_of_ones_own(there):
     end = said(f"certify mine.json {LIST} --recipe mine.toml -> read as my log: 6 tasks, 18 rollouts, value ok")
     assert end == said(f"certify mine.json {LIST} {roles} ~> With confidence")
     session(f"""
-        certify mine.json {LIST} => --records runs
+        certify mine.json {LIST} => but of 'runs'; expected one object per trial, or the place of their list by records
         certify mine.json {LIST} --recipe {there}/mine.toml --json c.json ~> With confidence
     """)
     assert str(there) not in (there / "c.json").read_text()
@@ -241,8 +241,9 @@ def test_counts_in_json_are_proposed_with_all_that_has_to_be_said(place):
     held = {row.pop("name"): row for row in map(dict, rows)} if "*" in place else rows
     stored("r.json", {"results": held} if "results" in place else held)
     task = "--task '$1'" if "*" in place else "--task name"
+    records = f"--records '{place}'" if place else ""
     session(f"""
-        certify r.json {DELTA} --threshold 0.5 => {task} --successes passed --trials total
+        certify r.json {DELTA} --threshold 0.5 {records} => {task} --successes passed --trials total
         PROPOSED ~> 30 tasks | With confidence
     """)
 
@@ -250,16 +251,6 @@ def test_counts_in_json_are_proposed_with_all_that_has_to_be_said(place):
 def test_a_column_id_is_proposed_as_the_task():
     table("r.csv", "id,reward", [(i // 4, i % 3 > 0) for i in range(120)])
     session(f"certify r.csv {DELTA} --threshold 0.5 => --task id")
-
-
-def test_lists_of_records_are_named_by_their_whole_place():
-    rows = [{"task": i, "trial": j, "success": True} for i in range(12) for j in range(3)]
-    stored("a.json", {"results": {"runs": rows}, "version": 3})
-    stored("b.json", {"train": rows, "test": rows})
-    session(f"""
-        certify a.json {DELTA} --records results => (--records results.runs)
-        certify b.json {DELTA} => one of their lists by records (--records): train, test
-    """)
 
 
 def test_labels_of_several_parts():

@@ -13,16 +13,8 @@ from jaxcert.tasks.locomotion import _environments
 from jaxcert.training import save_policy
 
 pytest.importorskip("brax", reason="needs the extra brax")
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
-
-
-@pytest.fixture(autouse=True)
-def _as_they_need_it():
-    """Brax and MuJoCo promote types and ranks."""
-    import jax
-
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        yield
+# Brax and MuJoCo promote types and ranks.
+pytestmark = [pytest.mark.usefixtures("promoting"), pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 
 @pytest.fixture(scope="module")

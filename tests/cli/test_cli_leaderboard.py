@@ -1,6 +1,5 @@
 """The leaderboard of `jaxcert compare` with three files or more: what it certifies, how delta is shared, its files."""
 
-import copy
 import html
 import json
 import re
@@ -10,10 +9,11 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from cli_harness import command, refused, said
+from report.alterations import altered
 
 import jaxcert
 from jaxcert.certificates import floor_figures, floor_to
-from jaxcert.report import document_digest, verify
+from jaxcert.report import verify
 from jaxcert.report._leaderboard import board_of
 from jaxcert.report.plots._interval_plot import shared_letters
 
@@ -95,9 +95,7 @@ def test_a_table_of_all_policies_is_given_once(arms, tmp_path):
         assert said.endswith(f"{told}\n")
     if len(arms) == 3:
         assert "has 3 policies, a, b, c; given are 2 files" in refused("verify", out, table, table)
-        document = json.loads(out.read_text())
-        document["leaderboard"]["order"][0]["policy"] = "c"
-        out.write_text(json.dumps(document | {"digest": document_digest(document)}))
+        altered(out, lambda document: document["leaderboard"]["order"][0].update(policy="c"))
         assert "leaderboard order: the policy 'c' comes from the file 't.csv', 'a'" in command("verify", out, table).out
 
 
@@ -175,14 +173,6 @@ def test_the_file_of_a_leaderboard_is_verified(written, files):
     assert total + 3 * Fraction(board_of([0.2], None, 3).share(0.1)) <= Fraction(0.1)
 
 
-def altered(document, change, path):
-    other = copy.deepcopy(document)
-    change(other)
-    other["digest"] = document_digest(other)
-    path.write_text(json.dumps(other))
-    return path
-
-
 ALTERATIONS = {
     "an order that is not certified": (
         lambda d: d["leaderboard"]["order"][1]["at_least_as_good_as"].append("near.npz"),
@@ -221,22 +211,20 @@ ALTERATIONS = {
 
 
 @pytest.mark.parametrize("name", ALTERATIONS)
-def test_an_altered_leaderboard_differs(written, files, tmp_path, name):
+def test_an_altered_leaderboard_differs(written, files, name):
     change, words = ALTERATIONS[name]
-    found = verify(altered(written[0], change, tmp_path / "other.json"), files[0], others=files[1:])
+    found = verify(altered(written[1], change, name="other.json"), files[0], others=files[1:])
     assert not found.ok
     assert any(part in str(found) for part in words.split("|"))
 
 
-def test_a_leaderboard_of_other_files_differs(written, files, tmp_path):
-    document, path, *_ = written
+def test_a_leaderboard_of_other_files_differs(written, files):
+    path = written[1]
     assert "sha256" in str(verify(path, files[1], others=[files[0], files[2]]))
     with pytest.raises(ValueError, match=r"has 3 policies, worst.npz, best.npz, near.npz; given are 2 files"):
         verify(path, files[0], others=files[1:2])
     for number in (0, 1, 4):
-        cut = altered(
-            document, lambda d, number=number: d.update(certificates=d["certificates"][:number]), path.with_name("c")
-        )
+        cut = altered(path, lambda d, number=number: d.update(certificates=d["certificates"][:number]), name="c")
         with pytest.raises(ValueError, match=f"holds {number} certificates of 3 policies; expected as many of each"):
             verify(cut, files[0], others=files[1:])
 
@@ -322,12 +310,9 @@ def test_policies_are_called_by_their_names_everywhere(files, tmp_path, names):
     told = ", ".join(f"{name} is {path.name}" for name, path in zip(called, copies, strict=True))
     assert found.ok
     assert str(found).splitlines()[1:] == [f"names as the file has them: {told}"]
-    document = json.loads(written[0])
-    if rest:
-        document["leaderboard"]["order"][0]["policy"] = "other"
-    else:
-        document["certificates"][0]["others"][0]["called"] = "other"
-    assert not verify(altered(document, lambda _: None, tmp_path / "d.json"), copies[0], others=copies[1:]).ok
+    place = (lambda d: d["leaderboard"]["order"][0]) if rest else (lambda d: d["certificates"][0]["others"][0])
+    other = altered(outputs[0], lambda d: place(d).update({"policy" if rest else "called": "other"}), name="d.json")
+    assert not verify(other, copies[0], others=copies[1:]).ok
 
 
 @pytest.mark.parametrize("kind", ["pair", "leaderboard", "thresholds", "called like the other"])
@@ -345,5 +330,6 @@ def test_names_of_files_are_those_of_the_files_that_are_checked(files, tmp_path,
         text = re.sub(r'"(called)": "x"', rf'"\1": "{names[1]}"', text).replace(" of x ", f" of {names[1]} ")
     else:
         text = text.replace(names[0], "?").replace(names[1], names[0]).replace("?", names[1])
-    exchanged = verify(altered(json.loads(text), lambda _: None, path), files[0], others=files[1:count])
+    path.write_text(text)
+    exchanged = verify(altered(path, lambda _: None), files[0], others=files[1:count])
     assert f"its statements say {names[1]!r}, these files {names[0]!r}" in exchanged.differences

@@ -2,12 +2,13 @@
 
 import hashlib
 import io
+import shutil
 import sys
 
 import numpy as np
 import pytest
 from chained_logs import entries_of, log_of
-from cli_harness import command, refused
+from cli_harness import command, refused, session
 
 import jaxcert
 from jaxcert.monitoring import Monitor, claim_of
@@ -82,59 +83,34 @@ def test_an_edited_sentence_of_a_certificate_is_no_claim(stream, tmp_path):
     assert "was altered after it was written: its digest is that of another content" in told
 
 
-def test_options_that_a_monitor_did_not_begin_with_are_refused(stream, tmp_path):
-    file, began = tmp_path / "m", (*OWN, "--rollouts", 2, "--alpha", 0.04)
-    stream("task,return\na,1\na,0\n")
-    assert command("monitor", "--state", file, *began).status == 0
-    before = file.read_bytes()
-    stream("")
-    assert command("monitor", "--state", file, *began, "--support", 0, 1).status == 0
-    for message, other in {
-        "threshold is 0.6; the monitor began with 0.5, which is fixed": ("--threshold", 0.6),
-        "epsilon is 0.2; the monitor began with 0.1": ("--epsilon", 0.2),
-        "alpha is 0.05; the monitor began with 0.04": ("--alpha", 0.05),
-        "num_rollouts is 1; the monitor began with 2": ("--rollouts", 1),
-        "support is (0.0, 2.0); the monitor began with (0.0, 1.0)": ("--support", 0, 2),
-        "beta is 0.1; the monitor began with None": ("--beta", 0.1),
-    }.items():
-        stream("task,return\nb,0\nb,0\n")
-        assert message in refused("monitor", "--state", file, *other)
-    assert file.read_bytes() == before
-
-
-def test_another_certificate_is_refused(stream, tmp_path):
-    for name, delta in (("one", 0.01), ("other", 0.02)):
-        certificate(tmp_path / name, delta=delta)
-    file, own = tmp_path / "m", tmp_path / "own"
-    stream("")
-    began = ("--complete", "--rollouts", 5)
-    for _ in range(2):
-        assert command("monitor", tmp_path / "one", "--state", file, *began).status == 0
-    one, other = (hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in ("one", "other"))
-    assert Monitor(file).declared.certificate_sha256 == one
-    message = refused("monitor", tmp_path / "other", "--state", file, *began)
-    assert f"certificate_sha256 is {other}; the monitor began with {one}, which is fixed" in message
-    assert "successes is True; the monitor began with False" in refused("monitor", "--state", file, "--successes")
-    assert command("monitor", "--state", own, *OWN).status == 0
-    message = refused("monitor", tmp_path / "one", "--state", own)
-    assert "support is (0.0, 1000.0); the monitor began with (0.0, 1.0), which is fixed" in message
-    message = refused("monitor", tmp_path / "one", "--state", own, "--successes")
-    assert "threshold of its claim is 0.5; the claim that was given has 500: expected the claim that it beg" in message
-
-
-def test_a_monitor_of_python_takes_the_certificate_whose_claim_it_watches(stream, tmp_path):
-    claim = claim_of(certificate(tmp_path / "c.json", [400.0, 500.0]), threshold=500.0)
-    Monitor.start(tmp_path / "m", claim, support=(0, 1000), num_rollouts=5, complete=True)
-    stream("")
-    again = ("monitor", tmp_path / "c.json", "--state", tmp_path / "m", "--rollouts", 5)
-    assert command(*again, "--threshold", 500).status == 0
-    message = refused(*again, "--threshold", 400)
-    assert "threshold is 400.0; the monitor began with 500.0, which is fixed" in message
-    for name, other in {"delta": 0.02, "epsilon": claim.epsilon / 2}.items():
-        path = tmp_path / name
-        Monitor.start(path, claim._replace(**{name: other}), support=(0, 1000), num_rollouts=5, complete=True)
-        told = refused("monitor", tmp_path / "c.json", "--state", path, "--threshold", 500, "--rollouts", 5)
-        assert f"{name} of its claim is {other:.17g}; the claim that was given has" in told
+@pytest.fixture(scope="module")
+def monitors(tmp_path_factory):
+    """Certificates, and the files of monitors that began with them, or with claims of their own."""
+    folder, cheetah = tmp_path_factory.mktemp("monitors"), [400.0, 500.0]
+    claim = claim_of(certificate(folder / "c.json", cheetah), threshold=500.0)
+    certificate(folder / "other.json", cheetah, delta=0.02)
+    certificate(folder / "one.json")
+    for name, returns, support in (
+        ("coins", np.ones((40, 10), bool), (0, 1)),
+        ("scores", np.full((40, 10), 0.9), (0, 2)),
+    ):
+        found = jaxcert.certify(returns, 0.6, support=support, delta=0.05)
+        write_certificates(folder / f"{name}.json", [certificate_record(found, support=support)])
+    for name, other in {"delta": 0.02, "epsilon": claim.epsilon / 2, "python": 500.0}.items():
+        changed = claim if name == "python" else claim._replace(**{name: other})
+        Monitor.start(folder / name, changed, support=(0, 1000), num_rollouts=5, complete=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for begun, text in {
+            "--state own --threshold 0.5 --epsilon 0.1 --successes --complete --rollouts 2 --alpha 0.04": "a,1\na,0\n",
+            "--state plain --threshold 0.5 --epsilon 0.1 --successes --complete": "",
+            "c.json --threshold 500 --state given --complete": "".join(f"{i},900\n" for i in range(5)),
+            "coins.json --rollouts 4 --state coins --successes --complete": "",
+            "scores.json --rollouts 4 --state scores --complete": "",
+        }.items():
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"task,return\n{text}".encode())))
+            session(f"monitor {begun} ~>")
+    return folder
 
 
 def altered(file, to, **entries):
@@ -144,63 +120,68 @@ def altered(file, to, **entries):
         part = first["claim"] if name.startswith("claim_") else first
         part[name.removeprefix("claim_")] = value
     to.write_bytes(log_of([first, *others]))
-    return to
 
 
-def test_a_claim_is_not_taken_from_the_file_of_a_monitor_whose_certificate_is_given(stream, tmp_path):
-    """Whoever alters such a file can compute its hashes again."""
-    certificate(tmp_path / "c.json", [400.0, 500.0])
-    file, other = tmp_path / "m", tmp_path / "other"
-    again = ("monitor", tmp_path / "c.json", "--threshold", 500, "--state")
-    stream("task,return\n" + "".join(f"{i},900\n" for i in range(5)))
-    assert command(*again, file, "--complete").status == 0
-    stream("")
-    said = command(*again, file)
-    assert said.status == 0
-    assert "expected return is at least 500 with probability at least 0.9249 (5 tasks" in said.out
-    assert "the certificate has 2 thresholds; expected threshold" in refused(*again[:2], "--state", file)
-    message = "threshold is 500.0; the monitor began with 400.0, which is fixed"
-    assert message in refused(*again, altered(file, other, claim_threshold=400))
-    for name, value in {"epsilon": 0.01, "delta": 1e-6}.items():
-        message = refused(*again, altered(file, other, **{f"claim_{name}": value}))
-        assert f"{name} of its claim is {value:.17g}; the claim that was given has" in message
-    assert "support is (0.0, 1000.0); the monitor began with (0.0, 2000.0), which is" in refused(
-        *again, altered(file, other, support=[0, 2000])
-    )
-    assert command(*again, other, "--support", 0, 2000).status == 0  # as one that began with it
-    assert "alpha is 0.05; the monitor began with 0.5" in refused(*again, altered(file, other, alpha=0.5))
-    altered(file, other, claim_words="on a new task, all is well")
-    assert command(*again, other).out == said.out
-    said = command("monitor", "--state", other).out
-    assert "the claim that on a new task, the performance is below 500 with probability at most 0.0750" in said
+GIVEN, FIXED = "c.json --threshold 500", ", which is fixed"
+BETS = {"bets": [1.0, 0.125, 0.0625, 0.03125]}
+# With which file a monitor goes on, what is altered there, what is asked, and what is said: with nothing but what it
+# began with, or what follows from the certificate that is given. Whoever alters such a file can compute its hashes
+# again; bets, levels and numbers that were chosen after the tasks would raise any alarm, or none.
+GOES_ON = [
+    ("own", {}, "--threshold 0.5 --epsilon 0.1 --successes --complete --rollouts 2 --alpha 0.04 --support 0 1", "~>"),
+    ("own", {}, "--threshold 0.6", f"=> threshold is 0.6; the monitor began with 0.5{FIXED}"),
+    ("own", {}, "--epsilon 0.2", "=> epsilon is 0.2; the monitor began with 0.1"),
+    ("own", {}, "--alpha 0.05", "=> alpha is 0.05; the monitor began with 0.04"),
+    ("own", {}, "--rollouts 1", "=> num_rollouts is 1; the monitor began with 2"),
+    ("own", {}, "--support 0 2", "=> support is (0.0, 2.0); the monitor began with (0.0, 1.0)"),
+    ("own", {}, "--beta 0.1", "=> beta is 0.1; the monitor began with None"),
+    ("plain", {}, "one.json", f"=> support is (0.0, 1000.0); the monitor began with (0.0, 1.0){FIXED}"),
+    ("plain", {}, "one.json --successes",
+     "=> threshold of its claim is 0.5; the claim that was given has 500: expected the claim that it beg"),
+    ("given", {}, GIVEN, "~> expected return is at least 500 with probability at least 0.9249 (5 tasks"),
+    ("given", {}, "c.json", "=> the certificate has 2 thresholds; expected threshold"),
+    ("given", {}, "other.json --threshold 500", f"=> certificate_sha256 is OTHER; the monitor began with ONE{FIXED}"),
+    ("given", {}, "--successes", "=> successes is True; the monitor began with False"),
+    ("given", {"claim_threshold": 400}, GIVEN, f"=> threshold is 500.0; the monitor began with 400.0{FIXED}"),
+    ("given", {"claim_epsilon": 0.01}, GIVEN, f"=> epsilon of its claim is {0.01:.17g}; the claim that was given has"),
+    ("given", {"claim_delta": 1e-6}, GIVEN, f"=> delta of its claim is {1e-6:.17g}; the claim that was given has"),
+    ("given", {"support": [0, 2000]}, GIVEN, "=> support is (0.0, 1000.0); the monitor began with (0.0, 2000.0)"),
+    ("given", {"support": [0, 2000]}, f"{GIVEN} --support 0 2000", "~>"),  # as one that began with it
+    ("given", {"alpha": 0.5}, GIVEN, "=> alpha is 0.05; the monitor began with 0.5"),
+    ("given", {"claim_words": "all is well"}, GIVEN, "~> expected return is at least 500 with probability at least 0."),
+    ("given", {"claim_words": "all is well"}, "",
+     "~> the claim that on a new task, the performance is below 500 with probability at most 0.0750"),
+    ("python", {}, f"{GIVEN} --rollouts 5", "~>"),
+    ("python", {}, "c.json --threshold 400 --rollouts 5", "=> threshold is 400.0; the monitor began with 500.0, which"),
+    *((name, {}, f"{GIVEN} --rollouts 5", f"=> {name} of its claim is") for name in ("delta", "epsilon")),
+    *((name, {}, f"{name}.json --rollouts 4", "~>") for name in ("coins", "scores")),
+    *(
+        (name, changed, f"{name}.json --rollouts 4", f"=> {message}")
+        for name, changed, message in (
+            ("coins", {"most_successes": 3}, "most_successes is 0; the monitor began with 3"),
+            ("coins", {"successes": False, "most_successes": None, "beta": 0.1}, "successes is True; the monitor bega"),
+            ("scores", {"beta": 0.3}, f"the monitor began with 0.3{FIXED}"),
+            *(("scores", {"alpha": alpha}, "alpha is 0.05; the monitor began with") for alpha in (1e-9, 0.9)),
+            *((x, {"num_rollouts": 3}, "num_rollouts is 4; the monitor began w") for x in ("coins", "scores")),
+            *((x, BETS, "its bets are (1.0,") for x in ("coins", "scores")),
+            ("scores", {"weights": [1.0, 0.0, 0.0, 0.0]}, "its weights are (1.0,"),
+            ("scores", {"certificate_sha256": "0" * 64}, f"{FIXED[2:]}: expected the same, none, or a new file"),
+        )
+    ),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("kind", "changed", "message"),
-    [
-        ("successes", {"most_successes": 3}, "most_successes is 0; the monitor began with 3"),
-        ("successes", {"successes": False, "most_successes": None, "beta": 0.1}, "successes is True; the monitor bega"),
-        ("returns", {"beta": 0.3}, "the monitor began with 0.3, which is fixed"),
-        *(("returns", {"alpha": alpha}, "alpha is 0.05; the monitor began with") for alpha in (1e-9, 0.9)),
-        *((kind, {"num_rollouts": 3}, "num_rollouts is 4; the monitor began w") for kind in ("successes", "returns")),
-        *((kind, {"bets": [1.0, 0.125, 0.0625, 0.03125]}, "its bets are (1.0,") for kind in ("successes", "returns")),
-        ("returns", {"weights": [1.0, 0.0, 0.0, 0.0]}, "its weights are (1.0,"),
-        ("returns", {"certificate_sha256": "0" * 64}, "which is fixed: expected the same, none, or a new file"),
-    ],
-)
-def test_no_setting_is_taken_from_the_file_of_a_monitor_whose_certificate_is_given(
-    kind, changed, message, stream, tmp_path
-):
-    """Bets, levels and numbers that were chosen after the tasks would raise any alarm, or none."""
-    returns, support = (np.ones((40, 10), bool), (0, 1)) if kind == "successes" else (np.full((40, 10), 0.9), (0, 2))
-    found = jaxcert.certify(returns, 0.6, support=support, delta=0.05)
-    write_certificates(tmp_path / "c.json", [certificate_record(found, support=support)])
-    again = ("monitor", tmp_path / "c.json", "--state", tmp_path / "m", "--rollouts", 4)
-    stream("")
-    assert command(*again, "--successes" if kind == "successes" else "--complete", "--complete").status == 0
-    assert command(*again).status == 0
-    altered(tmp_path / "m", tmp_path / "m", **changed)
-    assert message in refused(*again)
+@pytest.mark.parametrize(("file", "changed", "asked", "said"), GOES_ON)
+def test_a_monitor_goes_on_with_what_it_began_with(file, changed, asked, said, monitors, stream, there):
+    for path in monitors.iterdir():
+        shutil.copy(path, there)
+    altered(there / file, there / "m", **changed)
+    before = (there / "m").read_bytes()
+    stream("task,return\nb,0\nb,0\n" if said.startswith("=>") else "")
+    for name, path in (("ONE", "c.json"), ("OTHER", "other.json")):
+        said = said.replace(name, hashlib.sha256((there / path).read_bytes()).hexdigest())
+    session(f"monitor {asked} --state m {said}")
+    assert (there / "m").read_bytes() == before
 
 
 def test_an_alarm_is_told_where_the_stream_ends_in_a_task(stream, tmp_path):

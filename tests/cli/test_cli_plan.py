@@ -10,6 +10,7 @@ from cli_harness import command, session, table
 from tool_files import DROP, TAU2, edited, written
 
 from jaxcert.planning import plan, plan_suite, task_table
+from jaxcert.report import Protocol
 
 RNG = np.random.default_rng(0)
 PILOT = np.clip(RNG.beta(40, 10, (40, 1)) + RNG.uniform(-0.1, 0.1, (40, 10)), 0, 1).astype(np.float32)
@@ -179,3 +180,20 @@ def test_a_plan_says_how_many_tasks_to_draw_from_each_stratum():
         plan t.csv --strata kind --delta 0.3 --threshold 0.5 --safety 0.7 => --delta is 0.3; for tasks drawn within
         plan t.csv --strata task --delta 0.05 --threshold 0.5 --safety 0.2 --power 0.5 => none of them from the
     """)
+
+
+def test_a_plan_that_nothing_reaches_is_drawn_and_one_to_lock_has_fixed_rollouts():
+    """The locked columns are those that were named."""
+    rows = [f"{i},{j},{PILOT[i, j]}" for i in range(40) for j in range(10)]
+    Path("pilot.csv").write_text("\n".join(["seed,run,ep_ret", *rows, ""]))
+    named = "plan pilot.csv --task seed --trial run --value ep_ret --support 0 1 --delta 0.05 --max-rollouts 10"
+    session(f"""
+        {named} --threshold 0.6 --safety 0.8 --budget 20 --plot none.svg -> no design certifies anything
+        {named} --threshold 0.6 --safety 0.8 --budget 90 --plot little.svg -> Power 0.9 not reached
+        {named} --threshold 0.6 --safety 0.8 --lock p.toml -> locked in p.toml
+    """)
+    status, _, err = command(*f"{named} --threshold 0.6 --safety 0.8 --lock q.toml --design sequential".split())
+    assert (status, "such as --design betting" in err) == (2, True)
+    locked = Protocol.read("p.toml")
+    assert (locked.task, locked.value, locked.bound) == ("seed", "ep_ret", "betting")
+    assert all("<svg" in Path(name).read_text() for name in ("none.svg", "little.svg"))

@@ -94,7 +94,7 @@ REFUSED: list[tuple[Callable, dict[str, Any], list]] = [
             ({"designs": ("best",)}, "design is 'best'; expected one of betting, attained, clopper"),
             ({"threshold": None, "designs": ("sequential",), "budget": 9.0}, "sequential', which needs a threshold"),
             ({"threshold": None, "safety": None}, "neither threshold nor safety"),
-            ({"threshold": None}, "no budget is given"),
+            ({"threshold": None}, "neither threshold nor budget is given"),
         ],
     ),
     (

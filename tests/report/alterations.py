@@ -58,7 +58,7 @@ def of_records(record: dict[str, Any]) -> Iterator[tuple[str, Change]]:
     delta, n = record["settings"]["delta"], record["settings"]["num_tasks"]
     settings = {"delta": [delta / 2, 0.0, -delta, 1e-9, str(delta), None], "num_tasks": [n - 1, n + 1, 0, str(n)]}
     settings |= {"support": [[middle, high], [low, middle], [high, low], [None, high], [low], None]}
-    settings |= {"divergence": ["kl"], "simultaneous": [True], "complete": [False, "no"]}
+    settings |= {"divergence": ["kl"], "simultaneous": [True], "num_episodes": [5, "2"], "complete": [False, "no"]}
     if any("bets" in (row.get("witness") or {}) for row in record["rows"]):  # a level that the data chose
         settings |= {"beta": ["auto"]}
     for name, values in settings.items():

@@ -387,6 +387,9 @@ def test_a_log_that_ends_without_a_line_break_is_the_same_when_it_has_grown(tmp_
     for later in ("", " Later lines of the log withdraw 1 of the trials that count here."):
         opened.undo("mistyped")
         assert check_trials.read_log(trials.path.read_bytes(), before)[2]["later"] == later
+    *first, last = trials.path.read_bytes().splitlines(keepends=True)
+    spaced = json.dumps(json.loads(last), separators=(" , ", " : ")).encode() + b"\n"
+    assert check_trials.read_log(b"".join([*first, spaced]), before)[2]["later"] == later
     assert check_trials.read_log(trials.path.read_bytes(), before)[:2] == ([[1], []], before)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxcert import sequential
-from jaxcert.rollouts._outlook import fewest_to_pass, if_all_pass
+from jaxcert.rollouts._declared import fewest_to_pass, if_all_pass
 
 SCORES = functools.partial(sequential.init, 3, [0.3, 0.6], support=(-1.0, 1.0), give_up=0.3)
 COINS = functools.partial(sequential.init, 3, [0.3, 0.6], support=(0.0, 1.0), give_up=0.1, binary=True)

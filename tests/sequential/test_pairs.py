@@ -15,7 +15,7 @@ from conftest import x64_context
 from exact_pairs import chances, evidence, pairs_needed, table_of
 from scipy import stats
 
-from jaxcert.rollouts._outlook import pairs_to_go
+from jaxcert.rollouts._declared import pairs_to_go
 from jaxcert.sequential import better_policy, init_pairs, update_pairs
 from jaxcert.sequential._pairs import PAIR_BETS, orders_of, shown_better
 

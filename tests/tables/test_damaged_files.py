@@ -15,8 +15,7 @@ from jaxcert import sequential
 from jaxcert.report import Protocol, certificate_record, read_certificate, write_certificates
 from jaxcert.rollouts import AdaptiveCertificate, adaptive_facts, load_adaptive, save_adaptive
 from jaxcert.tables import read_returns, returns_facts, write_returns
-from jaxcert.training._checkpoint_budget import CheckpointBudget
-from jaxcert.training._ledger import Ledger
+from jaxcert.training._checkpoint_budget import CheckpointBudget, Ledger
 
 pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 X = np.random.default_rng(0).uniform(size=(4, 3))

@@ -18,17 +18,11 @@ import pyarrow as pa
 import pytest
 from cli_harness import command
 from inspect_logs import LOGS, NUM_EPOCHS, NUM_SAMPLES, right
+from report.alterations import altered
 from saved_files import refused
 
 import jaxcert
-from jaxcert.report import (
-    certificate_record,
-    document_digest,
-    document_text,
-    read_certificate,
-    verify,
-    write_certificates,
-)
+from jaxcert.report import certificate_record, verify, write_certificates
 from jaxcert.tables import read_returns
 
 KEPT = pathlib.Path(__file__).parent / "logs"
@@ -125,10 +119,7 @@ def test_a_certificate_of_a_log_is_verified(tmp_path):
     assert record["unfinished"] == {"num_rollouts": 2, "counted_as": 0.0}
     assert record["columns"] == {"task": "id", "trial": "epoch", "value": "match"}
     assert verify(path, file).ok
-    record["unfinished"]["num_rollouts"] = 1
-    document = read_certificate(path)
-    document["certificates"][0]["data"] = record
-    path.write_text(document_text({**document, "digest": document_digest(document)}))
+    altered(path, lambda document: document["certificates"][0]["data"]["unfinished"].update(num_rollouts=1))
     assert "certificate 1: data" in str(verify(path, file))
 
 

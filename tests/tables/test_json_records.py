@@ -92,9 +92,13 @@ def test_objects_of_columns(written, value, more):
         ({"open": {"trials": [{"success": 1}]}, "close": {}}, "*.trials", "close has no field 'trials'; found none"),
         ({"open": [1, 0]}, "open.*.trials", "open[0] is 1, expected an object with fields"),
         ({"open": 1}, "open.*", "open is 1, expected an object with fields"),
-        (BY_TASK, None, "(--records 'tasks.*.trials')"),
-        ({"open": [1, 0], "close": [1, 1]}, None, "found 'open', 'close', or their place by records (--records '*')"),
-        ({"open": {"n": 5}, "close": {"n": 4}}, None, "(--records '*')"),
+        (
+            BY_TASK,
+            None,
+            "no array of objects, but of 'tasks'; expected one object per trial, or the place of their list",
+        ),
+        ({"open": [1, 0], "close": [1, 1]}, None, "found 'open', 'close'; expected one object per trial, or the place"),
+        ({"open": {"n": 5}, "close": {"n": 4}}, None, "but of 'open', 'close'; expected one object per trial, or the"),
     ],
 )
 def test_what_is_missing_and_where_records_are_is_said(written, value, records, said):

@@ -514,3 +514,55 @@ def test_labels_of_tasks_belong_to_rows_of_returns(tmp_path, returns, name):
             read_returns(tmp_path / "r.npz", strict=True)
     np.savez(tmp_path / "r.npz", returns=np.ones(returns), **{name: labels.astype(object)})
     assert read_returns(tmp_path / "r.npz", strict=True).pooled == (name,)
+
+
+@pytest.mark.parametrize("name", ["operator_took_over", "attempts_used", "is_real_world", "seen_object", "notes"])
+def test_what_is_not_read_is_refused_in_strict_and_may_be_ignored_by_name(there, name):
+    """No list of names is complete, so a strict reading takes no column that it does not understand."""
+    for file, every in (("t.csv", 4), ("u.csv", 3)):
+        rows = [f"t{i},{j},{(i + j) % every > 0:d},{(i * j + i) % 3}" for i in range(20) for j in range(4)]
+        there.joinpath(file).write_text("\n".join([f"task,trial,success,{name}", *rows, ""]))
+    session(f"""
+        certify t.csv --threshold 0.5 --delta 0.1 -> With confidence
+        certify t.csv --threshold 0.5 --delta 0.1 --strict => t.csv: not read: {name}, in which
+        certify t.csv --threshold 0.5 --delta 0.1 --strict --ignore {name} -> With confidence
+        compare t.csv u.csv --delta 0.1 --strict => t.csv: not read: {name}, in which
+    """)
+
+
+def test_arrays_with_plural_names_and_what_stands_at_the_top_of_a_file_are_looked_at(there):
+    passed = np.random.default_rng(0).random((20, 8)) < 0.9
+    for file, other in {
+        "of_rows": {"policies": [f"ppo_{i}" for i in range(20)]},
+        "of_columns": {"checkpoints": 1000 * np.arange(8)},
+        "models": {"models": list("abcdefgh")},
+        "lengths": {"lengths": np.arange(20.0)},
+    }.items():
+        np.savez(f"{file}.npz", returns=passed, **other)
+    records = [{"task": f"p{i}x", "success": i % 9 > 0} for i in range(40)]
+    there.joinpath("best.json").write_text(json.dumps({"best_of": 4, "results": records}))
+    asked = "--threshold 0.5 --delta 0.1"
+    session(f"""
+        certify of_rows.npz {asked} ~> rows of different tasks differ in column 'policy'
+        certify of_columns.npz {asked} => rows of the same task differ in column 'checkpoint'
+        certify models.npz {asked} => rows of the same task differ in column 'model'
+        certify lengths.npz {asked} -> With confidence
+        certify best.json {asked} --records results --trial '' ~> column 'best_of' is 4 in all rows
+    """)
+
+
+def test_json_lines_hold_records_and_have_recipes(there):
+    deep = [{"task": f"t{i}x", "trials": [{"ok": (i + j) % 5 > 0} for j in range(3)]} for i in range(30)]
+    there.joinpath("deep.jsonl").write_text("\n".join(map(json.dumps, deep)))
+    inner = [
+        {"task": {"id": f"t{i}x"}, "trial": j, "end": {"ok": (i + j) % 5 > 0}} for i in range(30) for j in range(3)
+    ]
+    there.joinpath("inner.jsonl").write_text("\n".join(map(json.dumps, inner)))
+    own = 'name = "mine"\nrecords = "*"\ntask = "task.id"\ntrial = "trial"\nvalues = { ok = "end.ok" }\n'
+    there.joinpath("own.toml").write_text(own)
+    asked, lines = "--threshold 0.5 --delta 0.1", "--records '*.trials' --trial '' --value ok"
+    session(f"""
+        certify deep.jsonl {asked} {lines} --strict -> 30 tasks, 3 rollouts each
+        certify inner.jsonl {asked} --value end => holds lists, objects or several kinds of entries | --recipe
+        certify inner.jsonl {asked} --sampled --recipe own.toml -> 30 tasks, 3 rollouts each
+    """)

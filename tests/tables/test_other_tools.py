@@ -214,24 +214,6 @@ def test_what_unfinished_rollouts_count_as_is_the_worst_return(tmp_path):
     refused(tmp_path / "own.npz", "unfinished is 0; expected None", unfinished=0)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["null", "3", '"eval"', "{}", "[]", '{"eval": 1}', "[1, 2]", '{"eval": 1, "eval": 2}', "[" * 100_000],
-    ids=str.__len__,
-)
-def test_json_of_no_known_tool_is_refused(tmp_path, text):
-    path = tmp_path / "file.json"
-    path.write_text(text)
-    refused(path)
-
-
-@pytest.mark.parametrize("content", [b'{"per_task": "\xff"}', b"\xff\xfe{", b'{"per_task": [' + b"9" * 5000 + b"]}"])
-def test_bytes_that_are_no_text_are_refused(tmp_path, content):
-    path = tmp_path / "file.json"
-    path.write_bytes(content)
-    refused(path)
-
-
 def test_a_byte_order_mark_and_blanks_do_not_count(tmp_path):
     path = tmp_path / "file.json"
     path.write_bytes(b"\xef\xbb\xbf\n  " + json.dumps(TAU).encode())

@@ -237,31 +237,6 @@ def test_an_array_of_several_policies_is_told_the_way_on(tmp_path):
             read_returns(tmp_path / name)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "expected"),
-    [
-        ("t.xlsx", b"PK", "saved as CSV"),
-        ("t.pkl", b"\x80\x04", "may run any code"),
-        ("t.md", b"|task|score|\n", "its table as CSV"),
-        ("t.csv", "task,score\na,1\n".encode("utf-16"), "UTF-16"),
-        ("t.csv", b"sep=;\ntask;score\na;1\n", "expected them in the first line"),
-        ("t.csv", b"# of 3 May\n# by me\ntask;score\na;1\n", r"begins with 2 lines .* \(tail -n \+3 FILE > NEW\)$"),
-        ("t.csv", b"#task,score\na,1\n", r"\(tail -n \+2 FILE > NEW\), or, if these are the names, without the #$"),
-        ("t.csv", b",Ours,,,Theirs,,\ntask,1,2,3,1,2,3\na,1,1,1,0,0,0\n", "two lines of names"),
-        ("t.csv", b"a,1,1,1,0,1\nb,1,0,1,0,1\n", "expected the names of columns"),
-        ("t.json", b'{"task": "a", "success": true}', "an object in each line"),
-        ("t.npz", b"", "expected one of that name"),
-    ],
-)
-def test_other_files_are_told_the_way_on(tmp_path, name, content, expected):
-    path = tmp_path / name
-    path.write_bytes(content)
-    if name == "t.npz":
-        np.savez(path, success_matrix=np.ones((3, 2)))
-    with pytest.raises(ValueError, match=expected):
-        read_returns(path)
-
-
 # Entries that are nearly numbers, and what is expected in their place.
 NEARLY = {
     "675.1 ± 49.8": "a mean and its deviation hold no trials",

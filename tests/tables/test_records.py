@@ -98,11 +98,6 @@ def test_kinds_are_those_of_all_lines(tmp_path):
     refused(written(tmp_path, "r.jsonl", lines(rows)), "field score holds lists, objects or several", trial=None)
 
 
-@pytest.mark.parametrize("value", [{"a": [1], "b": [1, 2]}, [1, 2], [[]], "text", 3, None])
-def test_json_that_is_no_table_is_refused(tmp_path, value):
-    refused(written(tmp_path, "r.json", json.dumps(value)), "is of no known tool and no array of objects")
-
-
 def test_a_row_counts_trials(tmp_path):
     path = written(tmp_path, "r.csv", "task,result\na,3/5\nb, 0 / 5\nc,5/5\n")
     found = read_returns(path, trial=None)

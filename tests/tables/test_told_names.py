@@ -13,8 +13,7 @@ from cli_harness import command, refused
 import jaxcert
 from jaxcert import from_frame
 from jaxcert.tables import read_returns, read_summary
-from jaxcert.tables._doubts import DOUBTS
-from jaxcert.tables._vocabulary import WORDS, data_of
+from jaxcert.tables._doubts import DOUBTS, WORDS, data_of
 
 ASK = ("--threshold", 0.5, "--delta", 0.1)
 SOME = np.arange(200) % 3 == 0

@@ -1,6 +1,7 @@
 """Files of returns that are refused: bad, ambiguous, cut short or damaged, in one line that names them."""
 
 import gzip
+import json
 import pickle
 import re
 import zipfile
@@ -14,85 +15,92 @@ from saved_files import GOOD, HEADER, SIX_ROWS, SOME_ARE_MISSING, archive, parqu
 
 from jaxcert.tables import read_returns, returns_facts, write_returns
 
+ONES = np.ones((2, 2))
+CSV = [
+    ("a,b\n1,2\n", "no column task_id, episode_id, total_return", "found 'a', 'b'"),
+    ("task_id,episode_id,points\n1,2,3\n", "no column total_return", "'points'"),
+    ("task_id," + HEADER + "1,1,1,1\n", "more than one column task_id"),
+    (HEADER, "no rows"),
+    (HEADER + "a,1,1\nb,1,1\na,1,2\n", "rows 1 and 3", "task_id a, episode_id 1", "once"),
+    (HEADER + "a,1,1\nb,1,\n", "row 2", "total_return is empty", "finite number"),
+    (HEADER + "a,1,1\nb,1,nan\n", "row 2", "'nan'", "finite number"),
+    (HEADER + "a,1,-inf\n", "row 1", "'-inf'"),
+    (HEADER + "a,1,1e999\n", "row 1", "'1e999'"),
+    (HEADER + "a,1,ten\n", "row 1", "'ten'"),
+    (HEADER + "a,1,0x10\n", "row 1", "'0x10'"),
+    (HEADER + ",1,1\n", "row 1", "task_id is empty"),
+    (HEADER + "a,,1\n", "row 1", "episode_id is empty"),
+    (HEADER + "a,1,1\nb,1\n", "cannot be read as CSV", "Expected 3 columns, got 2"),
+    ("\n", "cannot be read as CSV"),
+    (b"\x89PNG\r\n\x1a\n\0\0\n", "not a CSV file"),
+    (HEADER.encode() + b"\xe9,1,1\n", "cannot be read as CSV", "UTF8"),
+    (b"", "is empty"),
+]
+COLUMNS = [
+    ({"total_return": [1.0, None, 2.0]}, "row 2", "total_return is empty"),
+    ({"total_return": [1.0, 2.0, float("inf")]}, "row 3", "inf"),
+    ({"total_return": [float("nan"), 2.0, 3.0]}, "row 1", "nan"),
+    ({"total_return": ["1", "x", "2"]}, "row 2", "'x'"),
+    ({"total_return": [[1.0], [2.0], [3.0]]}, "row 1", "total_return is ", "expected a finite number"),
+    ({"task_id": [1, None, 2]}, "row 2", "task_id is empty"),
+    ({"task_id": [1.0, float("nan"), 2.0]}, "row 2", "task_id is nan"),
+    ({"task_id": [[1], [1], [2]]}, "column task_id holds", "expected integers or text"),
+    ({"episode_id": [0, 0, 0]}, "rows 1 and 2", "task_id 1, episode_id 0"),
+    ({name: pa.array([], pa.int64()) for name in GOOD}, "no rows"),
+]
+ARRAYS = [
+    ({"rewards": ONES}, "no array 'returns'", "'rewards'"),
+    ({"returns": np.ones(3)}, "shape (3,)", "[num_tasks, num_rollouts]"),
+    ({"returns": np.ones((2, 2, 2))}, "shape (2, 2, 2)"),
+    ({"returns": np.ones((0, 2))}, "shape (0, 2)", "at least one task"),
+    ({"returns": np.ones((2, 0))}, "shape (2, 0)", "one rollout"),
+    ({"returns": np.array([["1"]])}, "dtype <U1", "real numbers"),
+    ({"returns": np.ones((1, 1), complex)}, "complex128"),
+    ({"returns": ONES, "where": ONES}, "'where'", "float64", "bool"),
+    ({"returns": ONES, "where": np.ones((2, 1), bool)}, "'where'", "(2, 1)", "(2, 2)"),
+]
+NO_TABLES = ({"a": [1], "b": [1, 2]}, [1, 2], [[]], "text", 3, None, "eval", {})
+RENAMED = {"tasks": [1], "episode_id": [0], "total_return": [1.0]}
+# Files by name and content, and words of what is said of them.
+FILES = [
+    *(("r.csv", *each) for each in CSV),
+    *(("r.parquet", parquet(GOOD | columns), *words) for columns, *words in COLUMNS),
+    *(("r.npz", archive(**arrays), *words) for arrays, *words in ARRAYS),
+    ("r.parquet", parquet(RENAMED), "no column task_id", "'tasks'"),
+    ("r.parquet", SIX_ROWS, "not a Parquet file"),
+    ("r.parquet", b"PAR1" + b"x" * 40 + b"PAR1", "cannot be read as Parquet"),
+    ("r.npz", SIX_ROWS, "not an .npz file"),
+    ("r.npy", single(np.ones(3)), "its array has shape (3,)", "[num_tasks, num_rollouts]"),
+    ("r.npy", single(ONES * 1j), "dtype complex128"),
+    ("r.npy", SIX_ROWS, "not an .npy file"),
+    ("r.npy", single(ONES) + b"x", "goes on after its array"),
+    *(("r.json", json.dumps(value), "is of no known tool and no array of objects") for value in NO_TABLES),
+    *(
+        ("r.json", text)
+        for text in ("[]", '{"eval": 1}', '{"eval": 1, "eval": 2}', "[" * 100_000, b'{"per_task": "\xff"}')
+    ),
+    *(("r.json", content) for content in (b"\xff\xfe{", b'{"per_task": [' + b"9" * 5000 + b"]}")),
+    ("r.dat", "1 2 3", "suffix '.dat'", ".npz, .npy, .parquet, .arrow, .feather, .csv, .tsv, .jsonl"),
+    ("a.xlsx", "1 2 3", "saved as CSV"),
+    ("t.pkl", b"\x80\x04", "may run any code"),
+    ("t.md", b"|task|score|\n", "its table as CSV"),
+    ("t.csv", "task,score\na,1\n".encode("utf-16"), "UTF-16"),
+    ("t.csv", b"sep=;\ntask;score\na;1\n", "expected them in the first line"),
+    ("t.csv", b"# of 3 May\n# by me\ntask;score\na;1\n", "begins with 2 lines ", "(tail -n +3 FILE > NEW)"),
+    ("t.csv", b"#task,score\na,1\n", "(tail -n +2 FILE > NEW), or, if these are the names, without the #"),
+    ("t.csv", b",Ours,,,Theirs,,\ntask,1,2,3,1,2,3\na,1,1,1,0,0,0\n", "two lines of names"),
+    ("t.csv", b"a,1,1,1,0,1\nb,1,0,1,0,1\n", "expected the names of columns"),
+    ("t.json", b'{"task": "a", "success": true}', "an object in each line"),
+    ("t.npz", archive(success_matrix=np.ones((3, 2))), "expected one of that name"),
+    ("notes.txt", "1 2 3", "is a text"),
+    ("MUJOCO_LOG.TXT", "1 2 3", "is MuJoCo's log of"),
+]
 
-def test_bad_npy(tmp_path):
-    refused(saved(tmp_path, "a.npy", single(np.ones(3))), "its array has shape (3,)", "[num_tasks, num_rollouts]")
-    refused(saved(tmp_path, "b.npy", single(np.ones((2, 2)) * 1j)), "dtype complex128")
-    refused(saved(tmp_path, "c.npy", SIX_ROWS), "not an .npy file")
-    refused(saved(tmp_path, "d.npy", single(np.ones((2, 2))) + b"x"), "goes on after its array")
 
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("a,b\n1,2\n", ["no column task_id, episode_id, total_return", "found 'a', 'b'"]),
-        ("task_id,episode_id,points\n1,2,3\n", ["no column total_return", "'points'"]),
-        ("task_id," + HEADER + "1,1,1,1\n", ["more than one column task_id"]),
-        (HEADER, ["no rows"]),
-        (HEADER + "a,1,1\nb,1,1\na,1,2\n", ["rows 1 and 3", "task_id a, episode_id 1", "once"]),
-        (HEADER + "a,1,1\nb,1,\n", ["row 2", "total_return is empty", "finite number"]),
-        (HEADER + "a,1,1\nb,1,nan\n", ["row 2", "'nan'", "finite number"]),
-        (HEADER + "a,1,-inf\n", ["row 1", "'-inf'"]),
-        (HEADER + "a,1,1e999\n", ["row 1", "'1e999'"]),
-        (HEADER + "a,1,ten\n", ["row 1", "'ten'"]),
-        (HEADER + "a,1,0x10\n", ["row 1", "'0x10'"]),
-        (HEADER + ",1,1\n", ["row 1", "task_id is empty"]),
-        (HEADER + "a,,1\n", ["row 1", "episode_id is empty"]),
-        (HEADER + "a,1,1\nb,1\n", ["cannot be read as CSV", "Expected 3 columns, got 2"]),
-        ("\n", ["cannot be read as CSV"]),
-    ],
-)
-def test_bad_csv(tmp_path, text, words):
-    refused(saved(tmp_path, "r.csv", text), *words)
-
-
-def test_csv_that_is_no_text(tmp_path):
-    refused(saved(tmp_path, "png.csv", b"\x89PNG\r\n\x1a\n\0\0\n"), "not a CSV file")
-    refused(saved(tmp_path, "latin.csv", HEADER.encode() + b"\xe9,1,1\n"), "cannot be read as CSV", "UTF8")
-
-
-@pytest.mark.parametrize(
-    ("columns", "words"),
-    [
-        ({"total_return": [1.0, None, 2.0]}, ["row 2", "total_return is empty"]),
-        ({"total_return": [1.0, 2.0, float("inf")]}, ["row 3", "inf"]),
-        ({"total_return": [float("nan"), 2.0, 3.0]}, ["row 1", "nan"]),
-        ({"total_return": ["1", "x", "2"]}, ["row 2", "'x'"]),
-        ({"total_return": [[1.0], [2.0], [3.0]]}, ["row 1", "total_return is ", "expected a finite number"]),
-        ({"task_id": [1, None, 2]}, ["row 2", "task_id is empty"]),
-        ({"task_id": [1.0, float("nan"), 2.0]}, ["row 2", "task_id is nan"]),
-        ({"task_id": [[1], [1], [2]]}, ["column task_id holds", "expected integers or text"]),
-        ({"episode_id": [0, 0, 0]}, ["rows 1 and 2", "task_id 1, episode_id 0"]),
-    ],
-)
-def test_bad_parquet(tmp_path, columns, words):
-    refused(saved(tmp_path, "r.parquet", parquet(GOOD | columns)), *words)
-
-
-def test_parquet_without_a_column_or_rows(tmp_path):
-    renamed = {"tasks": [1], "episode_id": [0], "total_return": [1.0]}
-    refused(saved(tmp_path, "a.parquet", parquet(renamed)), "no column task_id", "'tasks'")
-    refused(saved(tmp_path, "b.parquet", parquet({name: pa.array([], pa.int64()) for name in GOOD})), "no rows")
-    refused(saved(tmp_path, "c.parquet", SIX_ROWS), "not a Parquet file")
-    refused(saved(tmp_path, "d.parquet", b"PAR1" + b"x" * 40 + b"PAR1"), "cannot be read as Parquet")
-
-
-@pytest.mark.parametrize(
-    ("arrays", "words"),
-    [
-        ({"rewards": np.ones((2, 2))}, ["no array 'returns'", "'rewards'"]),
-        ({"returns": np.ones(3)}, ["shape (3,)", "[num_tasks, num_rollouts]"]),
-        ({"returns": np.ones((2, 2, 2))}, ["shape (2, 2, 2)"]),
-        ({"returns": np.ones((0, 2))}, ["shape (0, 2)", "at least one task"]),
-        ({"returns": np.ones((2, 0))}, ["shape (2, 0)", "one rollout"]),
-        ({"returns": np.array([["1"]])}, ["dtype <U1", "real numbers"]),
-        ({"returns": np.ones((1, 1), complex)}, ["complex128"]),
-        ({"returns": np.ones((2, 2)), "where": np.ones((2, 2))}, ["'where'", "float64", "bool"]),
-        ({"returns": np.ones((2, 2)), "where": np.ones((2, 1), bool)}, ["'where'", "(2, 1)", "(2, 2)"]),
-    ],
-)
-def test_bad_npz(tmp_path, arrays, words):
-    refused(saved(tmp_path, "r.npz", archive(**arrays)), *words)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file[0]} {' '.join(file[2:]):.40}")
+def test_a_file_that_holds_no_returns_is_refused(tmp_path, file):
+    name, content, *words = file
+    refused(saved(tmp_path, name, content), *words)
 
 
 def test_npz_whose_member_is_no_array(tmp_path):
@@ -171,18 +179,7 @@ def test_pickled_objects_are_never_loaded(tmp_path):
     assert not _Trap.opened
 
 
-def test_what_is_no_file_of_returns(tmp_path):
-    refused(
-        saved(tmp_path, "r.dat", "1 2 3"), "suffix '.dat'", ".npz, .npy, .parquet, .arrow, .feather, .csv, .tsv, .jsonl"
-    )
-    for name, words in {
-        "a.xlsx": "saved as CSV",
-        "notes.txt": "is a text",
-        "MUJOCO_LOG.TXT": "is MuJoCo's log of",
-    }.items():
-        refused(saved(tmp_path, name, "1 2 3"), words)
-    refused(saved(tmp_path, "r.npz", SIX_ROWS), "not an .npz file")
-    refused(saved(tmp_path, "r.csv", b""), "is empty")
+def test_a_folder_and_what_is_not_there_are_no_file(tmp_path):
     (tmp_path / "folder.npz").mkdir()
     refused(tmp_path / "folder.npz", "is a directory")
     with pytest.raises(FileNotFoundError, match=r"none\.csv: no such file"):

@@ -18,7 +18,7 @@ from scipy import stats
 from jaxcert import certify, certify_policy
 from jaxcert.rollouts import Policy
 from jaxcert.training import CertificationHook, CheckpointBudget, Reached
-from jaxcert.training._ledger import Ledger
+from jaxcert.training._checkpoint_budget import Ledger
 
 KEY = jax.random.key(11)
 SIZES = {"num_tasks": 50, "num_rollouts": 20}
@@ -258,7 +258,7 @@ def test_settings_are_refused_before_delta_is_spent(tmp_path, changes, words):
 _SPENDER = """
 import pathlib, sys, time
 from jaxcert.training import CheckpointBudget
-from jaxcert.training._ledger import Ledger
+from jaxcert.training._checkpoint_budget import Ledger
 
 log, me, other = map(pathlib.Path, sys.argv[1:])
 ledger, budget = Ledger(log), CheckpointBudget(0.1)

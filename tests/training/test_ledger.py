@@ -5,7 +5,7 @@ import re
 import pytest
 from chained_logs import log_of
 
-from jaxcert.training._ledger import Ledger
+from jaxcert.training._checkpoint_budget import Ledger
 
 pytest.importorskip("filelock")
 

@@ -195,7 +195,7 @@ def plot_bounds(
 
 
 def plot_plan(plan: "Plan", *, ax: Any = None) -> Any:
-    """Draw the objective of a plan, or what the wanted certificate costs, against the number of rollouts per task.
+    """Draw the objective of a plan, or what the wanted power costs if some design has it, by the rollouts of a task.
 
     Args:
         plan: of `jaxcert.planning.plan`.
@@ -208,12 +208,12 @@ def plot_plan(plan: "Plan", *, ax: Any = None) -> Any:
         >>> plot_plan(found).get_ylabel()
         'expected certified return'
     """
-    by_cost = plan.objective == "power"
+    enough = [one for one in plan.considered if one.value >= (plan.power or 0)]
+    by_cost = plan.objective == "power" and bool(enough)
     names = dict.fromkeys(design.name for design in plan.considered)
     with drawing(ax) as ax:
         for name, style in zip(names, styles(marked=True), strict=False):
-            of_name = [one for one in plan.considered if one.name == name]
-            shown = [one for one in of_name if not by_cost or one.value >= (plan.power or 0)]
+            shown = [one for one in (enough if by_cost else plan.considered) if one.name == name]
             rollouts = [design.num_rollouts for design in shown]
             heights = [design.cost if by_cost else design.value for design in shown]
             ax.plot(rollouts, heights, label=name, **style)

@@ -16,13 +16,11 @@ from jaxcert._extras import import_extra
 from jaxcert._files import in_file, unreadable
 from jaxcert.tables._coded import Coded, as_objects, of_series, plain_type
 from jaxcert.tables._column_doubts import aside_in_folder, check_beside
-from jaxcert.tables._columns import Columns
-from jaxcert.tables._doubts import listed, tell
+from jaxcert.tables._doubts import WORDS, listed, tell, words_in
 from jaxcert.tables._file_tables import arrow_damage_told, as_plain, small_columns
 from jaxcert.tables._names import lowered, tells
 from jaxcert.tables._read import Read
-from jaxcert.tables._roles import Roles, checked
-from jaxcert.tables._vocabulary import WORDS, words_in
+from jaxcert.tables._roles import Columns, Roles, checked
 
 _SUFFIX = ".parquet"
 # Where Hive and Spark put rows without a value.
@@ -32,14 +30,6 @@ _ROWS, _BYTES = 2**20, 2**20
 _LOOKED_AT = 2**17  # rows of each file in which entries are looked at, unless a name asks for all
 _TASKS = {"is_integer": "integers", "is_string": "text", "is_large_string": "text"}
 _VALUES = {"is_boolean": "booleans", "is_integer": "numbers", "is_floating": "numbers"}
-
-
-class Part(NamedTuple):
-    """A Parquet file: its path in the folder, with slashes; where it is; the partitions around it."""
-
-    name: str
-    path: Path
-    partitions: Mapping[str, str]
 
 
 class Layout(NamedTuple):
@@ -61,31 +51,33 @@ class Files:
         self.folder, self.parts, self._wanted = folder, _parts_of(folder), (Roles(task, None, value), across)
         self.digests: dict[str, str] = {}
         self._policy: dict[str, str] = {}
-        first = self.parts[0]
-        with _opened(first.path) as file:
-            self.names, self.layout = _layout(_parquet(file), first.partitions, *self._wanted)
+        first, outer = next(iter(self.parts.items()))
+        with _opened(folder / first) as file:
+            self.names, self.layout = _layout(_parquet(file), outer, *self._wanted)
 
     def batches(self, support: tuple[float, float]) -> Iterator[tuple[Any, np.ndarray]]:
         """The rows of all files: the label of each task, an array of pyarrow, and its return, float64.
 
         After the last one ``digests`` has the SHA-256 of each file. Errors name the file, the row group and the row.
         """
-        seen: dict[tuple[str, str | None], Part] = {}
-        for part in self.parts:
-            with _opened(part.path) as file:
-                digest = self.digests[part.name] = hashlib.file_digest(file, "sha256").hexdigest()
+        seen: dict[tuple[str, str | None], str] = {}
+        for name, outer in self.parts.items():
+            path = self.folder / name
+            with _opened(path) as file:
+                digest = self.digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
                 file.seek(0)
-                yield from self._rows(part, _parquet(file), support)
-            other = seen.setdefault((digest, part.partitions.get(self.layout.columns.task)), part)
-            if other is not part:  # rollouts would count twice
-                same = f"has the same content as {other.name}, byte for byte"
-                raise ValueError(f"{part.path}: {same}; expected no copies")
-        if [part.name for part in _parts_of(self.folder)] != [part.name for part in self.parts]:
+                yield from self._rows(_parquet(file), outer, support)
+            other = seen.setdefault((digest, outer.get(self.layout.columns.task)), name)
+            if other != name:  # rollouts would count twice
+                raise ValueError(f"{path}: has the same content as {other}, byte for byte; expected no copies")
+        if _parts_of(self.folder) != self.parts:
             raise ValueError(f"{self.folder}: files were added or removed while it was read")
 
-    def _rows(self, part: Part, parquet: Any, support: tuple[float, float]) -> Iterator[tuple[Any, np.ndarray]]:
-        (task, _, value), label = self.layout.columns, part.partitions.get(self.layout.columns.task)
-        (_, layout), policy = _layout(parquet, part.partitions, *self._wanted), _policy_in(parquet, label, self.layout)
+    def _rows(
+        self, parquet: Any, outer: Mapping[str, str], support: tuple[float, float]
+    ) -> Iterator[tuple[Any, np.ndarray]]:
+        (task, _, value), label = self.layout.columns, outer.get(self.layout.columns.task)
+        (_, layout), policy = _layout(parquet, outer, *self._wanted), _policy_in(parquet, label, self.layout)
         if layout != self.layout or policy | self._policy != self._policy | policy:
             expected = f"expected, as in the first file, {_shown(self.layout, self._policy)}"
             raise ValueError(f"has {_shown(layout, policy)}; {expected}")
@@ -107,8 +99,8 @@ def holds_parquet(path: Path) -> bool:
     return path.is_dir() and next(path.rglob(f"*{_SUFFIX}"), None) is not None
 
 
-def _parts_of(folder: Path) -> list[Part]:
-    """All Parquet files of a folder and its partitions, in the order of their names; anything else is an error.
+def _parts_of(folder: Path) -> dict[str, dict[str, str]]:
+    """The partitions around each Parquet file of a folder, by its path there with slashes; anything else is an error.
 
     Files that begin with `_` or `.`, such as `_SUCCESS`, are no data by convention. Links to files are followed.
     """
@@ -117,15 +109,15 @@ def _parts_of(folder: Path) -> list[Part]:
             raise ValueError(f"{folder}: is a file, expected a folder of Parquet files")
         raise FileNotFoundError(f"{folder}: no such folder")
     partitions: dict[str, dict[str, str]] = {str(folder): {}}
-    found = []
+    found = {}
     for place, folders, names in os.walk(folder, onerror=_refuse):
         outer = partitions[place]
         partitions |= {os.path.join(place, name): outer | _partition(Path(place, name), outer) for name in folders}
         paths = filter(_is_data, map(Path(place).joinpath, names))
-        found += [Part(path.relative_to(folder).as_posix(), path, outer) for path in paths]
+        found |= {path.relative_to(folder).as_posix(): outer for path in paths}
     if not found:
         raise ValueError(f"{folder}: holds no Parquet file, expected at least one")
-    return sorted(found, key=lambda part: part.name)
+    return dict(sorted(found.items()))
 
 
 def _is_data(path: Path) -> bool:

@@ -14,13 +14,13 @@ from jaxcert._files import in_file
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Histogram
 from jaxcert.returns.summaries._histogram import MOST
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import tell, told_of
+from jaxcert.tables._entries import check_spelling
 from jaxcert.tables._label_doubts import ask_about_labels, ask_about_paths, check_labels, check_tasks
 from jaxcert.tables._names import name_several
 from jaxcert.tables._outcome_doubts import check_sense
 from jaxcert.tables._returns import ReturnsFile, check_missing
-from jaxcert.tables._spelling import check_spelling
+from jaxcert.tables._roles import Columns
 from jaxcert.tables.folders._parts import Files
 from jaxcert.tables.formats import folder_digest
 

@@ -11,16 +11,13 @@ from jaxcert._extras import import_extra
 from jaxcert._files import content_of, in_file
 from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._coded import as_objects, coded, crossing, of_series
-from jaxcert.tables._columns import Columns, NotNamedError
-from jaxcert.tables._doubts import tell
+from jaxcert.tables._doubts import WORDS, tell
 from jaxcert.tables._label_doubts import ask_about_paths, ask_about_trials_of, sums_up
 from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, stems_of, tells
 from jaxcert.tables._outcomes import as_totals
 from jaxcert.tables._returns import Returns, how_many
-from jaxcert.tables._roles import Roles
-from jaxcert.tables._vocabulary import WORDS
-from jaxcert.tables.formats._content import Content
-from jaxcert.tables.formats._found_rollouts import kind_of
+from jaxcert.tables._roles import Columns, NotNamedError, Roles
+from jaxcert.tables.formats._found_rollouts import Content, kind_of
 from jaxcert.tables.formats._one_task import OF_ONE_TASK, STAGE, OneTask
 
 PLACE, TRIAL = "{task}", "{trial}"

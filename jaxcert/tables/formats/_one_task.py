@@ -10,7 +10,7 @@ from jaxcert._extras import import_extra
 from jaxcert._files import parsed
 from jaxcert.tables._file_tables import arrow_damage_told, text_table
 from jaxcert.tables._json_records import Place
-from jaxcert.tables.formats._content import Content
+from jaxcert.tables.formats._found_rollouts import Content
 
 STAGE = b"stage"  # when the policy was evaluated, in the metadata of a table, which has to be the same for every task
 _HEADER = b"#{"

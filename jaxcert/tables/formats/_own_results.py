@@ -5,10 +5,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._json_records import LABEL, Place
-from jaxcert.tables.formats._content import Content
-from jaxcert.tables.formats._found_rollouts import Format, Rollouts, Row, check_same_policy, holds, names_of, not_run
+from jaxcert.tables._roles import Columns
+from jaxcert.tables.formats._found_rollouts import (
+    Content,
+    Format,
+    Rollouts,
+    Row,
+    check_same_policy,
+    holds,
+    names_of,
+    not_run,
+)
 
 # --- Inspect: `.eval`, a zip archive of JSON, and `.json`. A task is a sample, a rollout one of its epochs -----------
 

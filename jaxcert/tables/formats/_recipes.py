@@ -1,6 +1,5 @@
 """Formats as recipes: how a file of JSON is recognised, where its records are, and which field has which role."""
 
-import importlib.resources
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -9,12 +8,13 @@ from typing import Any, NamedTuple
 
 from jaxcert._files import in_file, parsed
 from jaxcert.tables._coded import Coded, as_objects, coded
-from jaxcert.tables._columns import Columns
+from jaxcert.tables._doubts import data_of
 from jaxcert.tables._entries import has_no_outcome
 from jaxcert.tables._json_records import LABEL, Found, Place, with_fields_around
 from jaxcert.tables._read import nested
-from jaxcert.tables.formats._content import Content
+from jaxcert.tables._roles import Columns
 from jaxcert.tables.formats._found_rollouts import (
+    Content,
     Format,
     Rollouts,
     Row,
@@ -184,7 +184,4 @@ def _recipe(given: dict[str, Any]) -> Recipe:
     return Recipe(**{"recognise": (), **entries})
 
 
-def known_recipes() -> list[Recipe]:
-    """Recipes of the known tools, in the form of a user's recipe."""
-    text = importlib.resources.files("jaxcert.tables.formats").joinpath("recipes.toml").read_text(encoding="utf-8")
-    return [_recipe(each) for each in tomllib.loads(text)["recipe"]]
+KNOWN = [*map(_recipe, data_of("formats/recipes.toml")["recipe"])]

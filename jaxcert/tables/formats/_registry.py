@@ -5,14 +5,13 @@ from typing import Any
 
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
-from jaxcert.tables.formats._content import Content
-from jaxcert.tables.formats._found_rollouts import arranged, kind_of
+from jaxcert.tables.formats._found_rollouts import Content, arranged, kind_of
 from jaxcert.tables.formats._one_task import OF_ONE_TASK, OneTask
 from jaxcert.tables.formats._own_results import FORMATS_BY_HAND
-from jaxcert.tables.formats._recipes import known_recipes, recipe_of
+from jaxcert.tables.formats._recipes import KNOWN, recipe_of
 
 # Each recognises its own files by their content, whatever they are called, and none of another.
-FORMATS = (*(each.format() for each in known_recipes()), *FORMATS_BY_HAND)
+FORMATS = (*(each.format() for each in KNOWN), *FORMATS_BY_HAND)
 # How a log of `rollouts.Trials` begins.
 _LOGS = tuple(f'{{"number": 0, "format": "jaxcert-{kind}-'.encode() for kind in ("trials", "pairs"))
 
@@ -26,7 +25,10 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[R
         return None
     content = Content(data)
     if roles.recipe is not None:
-        recipe = recipe_of(roles.recipe)
+        recipe, content = (
+            recipe_of(roles.recipe),
+            Content(data, of_lines=not {".jsonl", ".ndjson"}.isdisjoint(path.suffixes)),
+        )
         kind = recipe.format()
         if not kind.recognises(content):
             raise ValueError(f"is not {kind.name}: it lacks what its recipe recognises it by")

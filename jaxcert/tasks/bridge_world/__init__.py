@@ -8,10 +8,9 @@ Reference:
     world is not published; ``LARGE`` is ours.
 """
 
-from jaxcert.tasks.bridge_world._actions import left_policy, right_policy, table_policy
 from jaxcert.tasks.bridge_world._environment import ENV, env, task_distribution
 from jaxcert.tasks.bridge_world._exact import chain, performance, safety
-from jaxcert.tasks.bridge_world._rollouts import trajectories
+from jaxcert.tasks.bridge_world._rollouts import left_policy, right_policy, table_policy, trajectories
 from jaxcert.tasks.bridge_world._world import LARGE, STANDARD, World
 
 __all__ = [

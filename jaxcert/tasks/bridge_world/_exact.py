@@ -10,7 +10,7 @@ import numpy as np
 from jaxcert._types import Array, Numeric
 from jaxcert.numerics import clopper_pearson_upper
 from jaxcert.tasks._markov_chain import Chain
-from jaxcert.tasks.bridge_world._actions import check_policy, left_policy, right_policy
+from jaxcert.tasks.bridge_world._rollouts import check_policy, left_policy, right_policy
 from jaxcert.tasks.bridge_world._world import (
     DOWN,
     LEFT,

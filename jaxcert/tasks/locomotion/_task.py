@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.tasks._scales import sample_scales
+from jaxcert.tasks._state import sample_scales
 
 
 class Task(NamedTuple):

@@ -4,8 +4,7 @@ Reference: Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, f
 """
 
 from jaxcert.tasks.ltl._progression import Remaining, initial_state, is_satisfied, is_violated, remaining, step
-from jaxcert.tasks.ltl._reach_avoid import ReachAvoid, from_stages, to_formula
-from jaxcert.tasks.ltl._task_sampler import sample_reach_avoid
+from jaxcert.tasks.ltl._reach_avoid import ReachAvoid, from_stages, sample_reach_avoid, to_formula
 
 __all__ = [
     "ReachAvoid",

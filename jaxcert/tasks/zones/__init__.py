@@ -9,9 +9,9 @@ Reference:
     Vaezipoor, Li, Toro Icarte, McIlraith, LTL2Action, ICML 2021.
 """
 
+from jaxcert.tasks.zones._network import sequence_policy
 from jaxcert.tasks.zones._robot import COLOURS
 from jaxcert.tasks.zones._zone_env import ENV, Observation, env
-from jaxcert.tasks.zones._zone_policies import sequence_policy
 
 __all__ = [
     "COLOURS",
