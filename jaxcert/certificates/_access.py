@@ -210,10 +210,10 @@ class ByThreshold(Answer):
                 f"threshold {threshold!r} for {name} {shape}; expected a number, and the same {name} for all"
             )
         # Thresholds were rounded up, shares down, to their type; arrays in single precision to nearest before.
-        number = float(str(threshold))
-        away = np.abs(held - number)
-        if (nearest := np.min(away)) <= np.finfo(held.dtype).eps * abs(number):
-            return self[..., int(np.flatnonzero(away == nearest)[0])]
+        for number in (float(threshold), float(str(threshold))):
+            away = np.abs(held - number)
+            if (nearest := np.min(away)) <= np.finfo(held.dtype).eps * abs(number):
+                return self[..., int(np.flatnonzero(away == nearest)[0])]
         near = held[np.sort(np.argsort(away)[:3])]
         shown = ", ".join(map(str, self._written(name, near).tolist()))
         raise ValueError(f"{threshold} is none of the {held.size} {name}; near ones are {shown}")

@@ -20,7 +20,16 @@ from jaxcert.certificates._attained import ATTAINED, Tried, counted
 from jaxcert.certificates._averages import Solve, by_weights, ratios_of
 from jaxcert.certificates._counting import any_of, at_least, best_of, fields_of_best, only_smallest
 from jaxcert.certificates._figures import LISTED, SAMPLED
-from jaxcert.certificates._levels import LEVELS, Numbers, by_coins, delta_shares, numbers_for, together, too_few
+from jaxcert.certificates._levels import (
+    LEVELS,
+    LEVELS_WITH_WEIGHTS,
+    Numbers,
+    by_coins,
+    delta_shares,
+    numbers_for,
+    together,
+    too_few,
+)
 from jaxcert.certificates._method import TAIL, Levels, Method, solve, table_of
 from jaxcert.certificates._required_metrics import Metric
 from jaxcert.certificates._soft import SOFT, evidence, fields_of_evidence, least_evidence
@@ -83,7 +92,7 @@ def _tried(metrics: list[Metric], beta: Any, delta: Any, tasks: str) -> Tried:
         betas, deltas = beta.reshape(1), delta.reshape(1)
     else:
         most = max(float(each.sample.num_rollouts) for each in metrics)
-        levels = np.asarray(LEVELS[:1] + LEVELS[2:] if weighted else LEVELS, delta.dtype)
+        levels = np.asarray(LEVELS_WITH_WEIGHTS if weighted else LEVELS, delta.dtype)
         shares, own = np.asarray(delta_shares(most, weighted=weighted), delta.dtype), np.arange(len(levels))
         own = own.astype(delta.dtype)
         rows = [own if each is None else each.successes[0].astype(delta.dtype) for each in enough]
