@@ -1,15 +1,19 @@
 """`jaxcert lock`: the settings of an experiment, written down before its data."""
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from jaxcert.certificates._registry import COUNTING, METHODS
 from jaxcert.cli import _console
 from jaxcert.cli._asking import Asking, with_asking
 from jaxcert.cli._options import argument, flag, in_full, option
 from jaxcert.cli._question_options import askable, chosen
 from jaxcert.cli._request import completed
+from jaxcert.planning import check
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import check_certifiable
@@ -78,6 +82,21 @@ def command(
         deterministic=None if stochastic is None else not stochastic,
     )
     write_locked(out, protocol)
+    for doubt in _doubts(protocol) if asking.question is None else ():
+        print(f"warning: {doubt}", file=sys.stderr)
+
+
+def _doubts(protocol: Protocol) -> Iterator[str]:
+    """What no returns of this design could certify, and what would certify more of successes."""
+    method, support = METHODS[protocol.method], protocol.support
+    if isinstance(protocol.beta, str) or not (method.counts_successes or method.name in COUNTING):
+        return
+    fields = ("delta", "thresholds", "support", "beta", "method")
+    settings: dict[str, Any] = {name: getattr(protocol, name) for name in fields}
+    settings |= {} if protocol.bound is None else {"bound": protocol.bound}
+    yield from map(str, check(protocol.num_tasks, protocol.num_rollouts, **settings))
+    if support is not None and tuple(support) == (0, 1) and not method.counts_successes:
+        yield "if the returns are successes, a protocol with --method attained certifies more"
 
 
 def write_locked(out: Path, protocol: Protocol) -> None:

@@ -197,3 +197,13 @@ def test_a_protocol_settles_whether_actions_are_sampled():
     locked = [Protocol.read(f"{name}.toml").deterministic for name in ("mode", "sampled", "open")]
     assert locked == [True, False, None]
     assert returns_facts("new.npz")["deterministic"] is True
+
+
+def test_a_design_that_cannot_succeed_is_told_before_its_data(there):
+    settings = "--tasks 20 --rollouts 10 --delta 0.05"
+    run(f"""
+        lock a.toml {settings} --support 0 1 --threshold 0.99 ~> no lower bound can pass 0.7412 with 10 rollouts
+        lock b.toml {settings} --support 0 1 --safety 0.9 ~> a protocol with --method attained certifies more
+        lock c.toml {settings} --method attained --threshold 0.5 -> locked in c.toml
+        lock d.toml {settings} --support 0 1000 --threshold 300 -> locked in d.toml
+    """)
