@@ -1,5 +1,6 @@
 """`jaxcert rollout`: as many rollouts of each task, or until it is decided, saved twice a second for resuming."""
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable
@@ -141,7 +142,7 @@ def adaptive_rollout(run: Run) -> None:
             record = run_record(result, rollouts={**kept.facts, **_costs(result)}, log=log)
             write_certificates(asked.json, [record], replace=kept.may_replace(asked.json))
         if not goes_on:
-            kept.remove()
+            kept.path.unlink(missing_ok=True)
     _console.say(*_summary(run, result, kept.seed, goes_on=goes_on))
 
 
@@ -166,7 +167,7 @@ def _rolled_out(run: Run, settings: dict[str, Any], kept: Unfinished, line: Look
 
     asked, found = run.asked, run.found
     given: Any = {"deadline": asked.deadline, "progress": look, "resume": kept.run}
-    with kept.naming():
+    with contextlib.nullcontext() if kept.run is None else in_file(kept.path):
         key = jax.random.key(kept.seed)
         return certify_adaptive(found.env, found.policy, key, asked.thresholds, **settings, **given)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from jaxcert._files import held_alone, in_file
+from jaxcert._files import held_alone
 from jaxcert.cli._asking import PROTOCOL, Locked
 from jaxcert.cli._options import QUIET, argument, flag, option, options, several
 from jaxcert.cli._outputs import FORCE, WITNESS, check_new
@@ -172,14 +172,6 @@ class Unfinished:
     def save(self, so_far: Any) -> None:
         """Keep the run so far."""
         save_adaptive(self.path, so_far, facts=self.facts)
-
-    def remove(self) -> None:
-        """Delete the file; the output is written."""
-        self.path.unlink(missing_ok=True)
-
-    def naming(self) -> contextlib.AbstractContextManager:
-        """Errors of a resumed run name the file that it resumes from."""
-        return contextlib.nullcontext() if self.run is None else in_file(self.path)
 
     def _seed(self, begun: Mapping[str, Any] | None) -> int:
         seed = drawn_seed() if begun is None else begun.get("seed")
