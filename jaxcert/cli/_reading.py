@@ -1,7 +1,6 @@
 """Read files of returns for all commands, with the options for columns, and report on files of other tools."""
 
 import dataclasses
-import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +19,6 @@ from jaxcert.tables.folders._parts import holds_parquet
 from jaxcert.tables.folders._read_summary import type_in_folder
 
 _MOST_NAMED = 40
-_PLACE = re.compile(r"\$\d+")  # what a * of --records stands for
 
 
 def read_file(path: Path, **options: Any) -> ReturnsFile:
@@ -172,7 +170,7 @@ def checked(files: Sequence[ReturnsFile], *, strict: bool, ignored: Sequence[str
 def _unread(file: ReturnsFile, files: Sequence[ReturnsFile]) -> list[str]:
     """Columns of a file that may separate policies, and are not read from any of the files."""
     read = {each.columns.value for each in files if each.columns}
-    return [name for name in file.pooled if name not in read and not _PLACE.fullmatch(name)]
+    return [name for name in file.pooled if name not in read]
 
 
 def told(*files: ReturnsFile) -> list[str]:

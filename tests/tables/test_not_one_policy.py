@@ -562,7 +562,7 @@ def test_json_lines_hold_records_and_have_recipes(there):
     there.joinpath("own.toml").write_text(own)
     asked, lines = "--threshold 0.5 --delta 0.1", "--records '*.trials' --trial '' --value ok"
     session(f"""
-        certify deep.jsonl {asked} {lines} --strict -> 30 tasks, 3 rollouts each
+        certify deep.jsonl {asked} {lines} --strict --ignore '$1' -> 30 tasks, 3 rollouts each
         certify inner.jsonl {asked} --value end => holds lists, objects or several kinds of entries | --recipe
         certify inner.jsonl {asked} --sampled --recipe own.toml -> 30 tasks, 3 rollouts each
     """)
