@@ -130,7 +130,7 @@ def fields_of_successes(
     """The fields of certificates [..., t] from the successes of the first n tasks [..., n or more], within a program.
 
     Where beta is None, the best of the levels that are attained counts. ``tried`` is None for masks, summaries and
-    weights: tasks have numbers of their own, by default ``numbers_for(beta)``, and their risk is that of ``by``.
+    weights. Each task then has its own numbers, by default ``numbers_for(beta)``, and ``by`` gives the risk.
     """
     count, valid = found.successes, (delta > 0) & (delta < 1)  # a share of an invalid delta might be a valid one
     if tried is None:

@@ -13,8 +13,8 @@ DOUBTED = "pessimistic: if the pilot was luckier than tasks and trials in genera
 class Size(NamedTuple):
     """How many tasks are enough with these rollouts, or how many rollouts of these tasks; 0 where none are.
 
-    ``like``: for tasks like those of the pilot. ``sure``: also if these were luckier; None without a pilot, which
-    nobody doubts.
+    ``like``: enough for tasks like those of the pilot. ``sure``: enough even if these were luckier; None without a
+    pilot.
     """
 
     like: int
