@@ -54,13 +54,19 @@ class Read:
     def metrics(self) -> tuple[str, ...]:
         """Columns of numbers that measure each trial by their names."""
         by_name = (each for each in self.beside if measures(each.name) and each.several and not each.is_trial)
-        return tuple(each.name for each in by_name if np.isfinite([*map(as_number, each.entries.listed())]).all())
+        found = [each for each in by_name if each.entries.are_numbers or _are_outcomes(each.entries)]
+        return tuple(each.name for each in found)
 
     @property
     def constant(self) -> dict[str, str]:
         """The columns with one entry in all rows, for comparisons, with this entry."""
         alone = (each for each in self.beside if not (each.is_trial or each.several))
         return {each.name: as_text(each.entries.listed()[0]) for each in alone}
+
+
+def _are_outcomes(entries: Coded) -> bool:
+    """Whether all are numbers, or words of success and failure."""
+    return bool(np.isfinite([*map(as_number, entries.listed())]).all())
 
 
 class Beside:
@@ -85,7 +91,8 @@ def nested(name: Any, entries: Coded) -> Iterator[tuple[Any, Coded]]:
     A text may hold such fields as well, for example a command with options. Those that may distinguish policies by
     their names follow it.
     """
-    first = next((each for each in entries.listed() if each is not None), None)
+    may_be = entries.listed() if entries.entries.dtype.kind in "OU" else ()
+    first = next((each for each in may_be if each is not None), None)
     is_text = isinstance(first, str)
     if is_text or not isinstance(first, dict) or tells(name).looked_at:
         yield name, entries
