@@ -22,6 +22,7 @@ collect     `collect`, `certify_policy` and `certify_adaptive` beside a `vmap` o
             environment, small network and keys; more environments with the extras gymnax and brax
 """
 
+import functools
 import os
 import sys
 import warnings
@@ -29,15 +30,15 @@ from pathlib import Path
 
 os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "false"  # read when JAX is imported
 
-from benchmarks._common import machine, parser, show, write_csv
+from benchmarks._common import machine, parser, show, shown, write_rows
 from benchmarks.speed.beside_rollouts import collecting
 from benchmarks.speed.bounds import floors, summaries
 from benchmarks.speed.certificates import certify, draw, growth, sweeps
 from benchmarks.speed.compiling import first_calls
-from benchmarks.speed.rows import Row
 from benchmarks.speed.tasks import tasks
 
-PARTS = ("certify", "sweep", "floors", "growth", "summaries", "tasks")
+PARTS = {"certify": certify, "sweep": sweeps, "floors": floors, "growth": growth, "summaries": summaries}
+PARTS |= {"tasks": tasks}
 TABLES = {"first_calls": first_calls, "collect": collecting}
 
 
@@ -48,37 +49,21 @@ def main() -> None:
     options.add_argument("--out", type=Path, help="write the rows as CSV")
     options.add_argument("--plot", type=Path, help="draw the rows of the part growth")
     given = options.parse_args()
-    wanted = given.only or PARTS
+    parts = {**PARTS, "floors": functools.partial(floors, given.megabytes)}
+    wanted, rows = given.only or PARTS, []
     warnings.filterwarnings("ignore", "scenario at beta", UserWarning)
     for name in wanted:
-        if name not in PARTS:
+        if name in PARTS:
+            rows += shown(parts[name]())
+        else:
             show(TABLES[name]())
-    rows = _rows([name for name in wanted if name in PARTS], given.megabytes)
+    if rows:
+        print(machine())
     if given.out is not None:
-        write_csv(given.out, [*Row._fields, "machine"], [(*row, machine()) for row in rows])
+        write_rows(rows, given.out)
         print(f"wrote {given.out}", file=sys.stderr)
     if given.plot is not None:
         draw(rows, given.plot)
-
-
-def _rows(wanted: list[str], megabytes: int) -> list[Row]:
-    parts = {"certify": certify, "sweep": sweeps, "floors": lambda: floors(megabytes), "growth": growth}
-    parts |= {"summaries": summaries, "tasks": tasks}
-    rows = []
-    for name in wanted:
-        for row in parts[name]():
-            print(_shown(row), flush=True)
-            rows.append(row)
-    if rows:
-        print(machine())
-    return rows
-
-
-def _shown(row: Row) -> str:
-    first = "" if row.first_call_seconds is None else f"  first call {row.first_call_seconds:.2f} s"
-    memory = "" if row.megabytes is None else f"  {row.megabytes:.1f} MB"
-    ratio = "" if row.ratio is None else f"  {row.ratio:.4g} {row.ratio_is}"
-    return f"{row.part:10}{row.name:40}{row.size:24}{1e3 * row.seconds:12.3f} ms{ratio}{first}{memory}"
 
 
 if __name__ == "__main__":
