@@ -30,7 +30,7 @@ def solved(
 
 def _count(method: Method, bound: Bound | None, sample: Sample, thresholds, beta, delta, known) -> dict[str, Any]:
     fields = (method.count or count_bounds)(method, bound, sample, thresholds, beta, delta, known)
-    return fields | (only_smallest(fields, sample.num_tasks - 1) if method.within_strata else {})
+    return fields | (only_fewer(fields, sample.num_tasks - 1) if method.within_strata else {})
 
 
 _counted, _counted_soon = jax.jit(_count, static_argnums=(0, 1)), quickly(_count, static_argnums=(0, 1))
@@ -94,11 +94,9 @@ def fields_of_risk(
     }
 
 
-def only_smallest(fields: dict[str, Any], num_smallest: Any) -> dict[str, jax.Array]:
-    """Certify nothing from this number of violations on, if there is one."""
-    if num_smallest is None:
-        return fields
-    beyond = fields["num_violations"] >= num_smallest
+def only_fewer(fields: dict[str, Any], number: Any) -> dict[str, jax.Array]:
+    """Certify nothing from this number of violations on."""
+    beyond = fields["num_violations"] >= number
     epsilon = jnp.where(beyond, 1.0, fields["epsilon"])
     vacuous = beyond & (fields["status"] == Status.CERTIFIED.value)
     status = jnp.where(vacuous, Status.VACUOUS.value, fields["status"]).astype(jnp.int32)

@@ -136,7 +136,7 @@ def certify_safety_level(
     if chosen is ATTAINED and beta is None:
         few = sample.is_full and int(sample.num_rollouts) <= FEW
         if simultaneous or few:
-            fields = limits_together(sample, rows, rounded, level_of_successes(sample, delta, None))
+            fields = limits_together(sample, rows, rounded, level_of_successes(sample, delta))
         else:
             fields = limits_each(sample, rows, rounded)
     else:

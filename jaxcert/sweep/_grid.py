@@ -3,7 +3,6 @@
 import collections
 import dataclasses
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,11 +14,8 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._registry import COUNTING, METHODS
 
-# Values of an axis that are printed in full.
-_MOST = 8
 
-
-@dataclasses.dataclass(frozen=True, init=False, repr=False)
+@dataclasses.dataclass(frozen=True, init=False)
 class Grid:
     """Settings of a sweep; every combination of them is certified, for every seed.
 
@@ -41,8 +37,8 @@ class Grid:
 
     Example:
         >>> grid = Grid(thresholds=[0.5, 0.7], bounds=("betting", "dkw"), betas=(0.01, 0.05), deltas=0.01)
-        >>> grid.num_settings
-        8
+        >>> grid.bounds, grid.deltas
+        (('betting', 'dkw'), (0.01,))
     """
 
     thresholds: tuple[float, ...]
@@ -77,16 +73,6 @@ class Grid:
         check_open_unit("betas", [0.5 if beta is None else beta for beta in self.betas])
         check_pairs(self.bounds or (), self.methods or ())
 
-    def __repr__(self) -> str:
-        axes = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return f"Grid({', '.join(f'{name}={_shown(values)}' for name, values in axes.items())})"
-
-    @property
-    def num_settings(self) -> int:
-        """Certificates per seed."""
-        axes = (self.budgets, self.thresholds, self.bounds, self.methods, self.betas, self.deltas)
-        return math.prod(1 if axis is None else len(axis) for axis in axes)
-
 
 def check_pairs(bounds: tuple[str, ...], methods: tuple[str, ...]) -> None:
     """Raise ValueError for a bound without effect on a method, which every combination would hold."""
@@ -97,13 +83,6 @@ def check_pairs(bounds: tuple[str, ...], methods: tuple[str, ...]) -> None:
                 f"bounds of the grid holds {bound!r}, which has no effect with method {method!r}; expected "
                 f"{own.name!r} alone, and other bounds in a grid of their own"
             )
-
-
-def _shown(values: tuple | None) -> str:
-    """The values, or the ends of many."""
-    if values is None or len(values) <= _MOST:
-        return repr(values)
-    return f"({values[0]!r}, {values[1]!r}, ..., {values[-1]!r}; {len(values)} in all)"
 
 
 def _axis(name: str, values: Any, read: Callable[[Any], Any], expected: str) -> tuple:

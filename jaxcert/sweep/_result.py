@@ -53,18 +53,6 @@ class SweepResult:
         certified = float(np.mean(self.status == Status.CERTIFIED)) if self.status.size else 0.0
         return f"SweepResult({self.epsilon.size} certificates, {sizes}; {100 * certified:.3g} % certified)"
 
-    def over_seeds(self, field: str = "safety") -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation of one array over seeds, in float64: how certificates vary.
-
-        Of the axes (budget, bound, method, beta, delta, threshold). The deviation is the square root of the unbiased
-        variance, NaN for one seed. A mean of certified safeties is itself no certificate.
-        """
-        if field not in FIELDS:
-            raise ValueError(f"field is {field!r}; expected {', '.join(FIELDS)}")
-        values = getattr(self, field).astype(np.float64)
-        spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1:], np.nan)
-        return values.mean(axis=0), spread
-
     def coordinates(self) -> dict[str, np.ndarray]:
         """The labels of each axis; a default beta is NaN there, a budget is written "n x m"."""
         return {

@@ -18,11 +18,6 @@ def test_arrays_are_axes():
     assert Grid([0.5], budgets=np.array([[3, 4], [5, 6]])).budgets == ((3, 4), (5, 6))
 
 
-def test_certificates_are_counted():
-    grid = Grid([1, 2, 3], ("dkw", "betting"), ("binomial", "scenario"), (None, 0.1), 0.1, [(2, 2), (3, 3)])
-    assert grid.num_settings == 48
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
