@@ -1,6 +1,5 @@
 """Certificates at all thresholds together: from returns, or from lower bounds."""
 
-import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from jaxcert._types import Array, Numeric
 from jaxcert._validation import is_concrete, refuse, require_real
-from jaxcert.bounds._bound import Bound, task_bounds
+from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import (
@@ -29,15 +28,13 @@ from jaxcert.certificates._arguments import (
 )
 from jaxcert.certificates._attained import ATTAINED_LEVELS, GRID, fields_of_band, level_of_successes
 from jaxcert.certificates._certificate import Certificate, certificate_of
-from jaxcert.certificates._counting import fields_of_bounds
-from jaxcert.certificates._method import BINOMIAL, TAIL, table_of
+from jaxcert.certificates._counting import solved
+from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._question import Option, Question
-from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._calibration import local_level
-from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import known
 from jaxcert.returns._prepared import Support, as_successes, probability
-from jaxcert.returns._sample import Sample, placed, sample_of, sample_of_numbers
+from jaxcert.returns._sample import Sample, sample_of, sample_of_numbers
 
 # The kind of band that counts lower bounds: u_k = U(k; n, level), the binomial certificate at a smaller delta.
 EQUAL_LOCAL_LEVELS = "equal_local_levels"
@@ -148,19 +145,9 @@ def _of_bounds(
 ) -> Certificate:
     """From ``task_bounds`` a sample, by the name of the bound, at thresholds [t], or at its own steps for None."""
     level, beta, delta = levels
-    rows = row if row is None else padded_rows(row, sample)
-    table = table_of(TAIL, int(sample.num_tasks), sample.tasks[-1], level)
-    fields = _fields(bound, *placed((sample, rows, beta, level, table)))
-    fields |= {"beta": beta, "delta": delta, "level": level, "low": sample.low}
+    fields = solved(BINOMIAL, bound, sample, padded_rows(row, sample), beta, level)
+    fields |= {"delta": delta, "level": level, "low": sample.low}
     return _answer(name, EQUAL_LOCAL_LEVELS, sample, row, fields, returns)
-
-
-@functools.partial(quickly, static_argnums=0)
-def _fields(bound: Bound | None, sample: Sample, thresholds, beta, level, table) -> dict:
-    lower, n = task_bounds(bound, sample, beta), sample.num_tasks
-    wanted = jnp.sort(jnp.where(in_front(lower, n), lower, jnp.inf), axis=-1) if thresholds is None else thresholds
-    fields = fields_of_bounds(BINOMIAL, lower, n, wanted, beta, level, table, given=bound is None)
-    return fields | {"thresholds": wanted}
 
 
 def _answer(name: str, kind: str, sample: Sample, row: Any, fields: dict[str, Any], returns: Any) -> Certificate:

@@ -59,14 +59,18 @@ def fields_of_bounds(
 ) -> dict[str, Any]:
     """The fields of certificates [..., t] from lower bounds, the first n of [..., n or more], within a program.
 
-    ``given``: whether -inf may be the bound of a valid task, and NaN may not.
+    ``thresholds``: None for the ordered bounds themselves. ``given``: whether -inf may be the bound of a valid task,
+    and NaN may not.
     """
+    own = thresholds is None
+    thresholds = jnp.sort(jnp.where(in_front(lower, n), lower, jnp.inf), axis=-1) if own else thresholds
     violations = count_violations(lower, thresholds, n)
     solution = solve(method.tail, violations, n, beta, delta, table, size=lower.shape[-1])
     bad_task = jnp.any(jnp.isnan(lower), axis=-1, keepdims=True) if given else any_of(jnp.isneginf(lower), n)
     in_range = method.is_sound(beta, delta, jnp.asarray(n, lower.dtype))
     row = thresholds, beta, delta, n, bad_task, solution.num_valid, solution.feasible, in_range
-    return {"lower_bounds": lower} | fields_of_risk(violations, solution.epsilon, *row)
+    fields = {"lower_bounds": lower} | fields_of_risk(violations, solution.epsilon, *row)
+    return fields | ({"thresholds": thresholds} if own else {})
 
 
 def fields_of_risk(
