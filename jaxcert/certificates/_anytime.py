@@ -11,7 +11,7 @@ import numpy as np
 from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._arguments import Returns, bound_for, levels_of, padded_rows, thresholds_of
-from jaxcert.certificates._certificate import Certificate, certificate_of
+from jaxcert.certificates._certificate import Certificate, answer, quantity_of
 from jaxcert.certificates._counting import any_of, fields_of_risk, reached, solved
 from jaxcert.certificates._method import BINOMIAL, Method, epsilon_arguments, inflate, whole
 from jaxcert.certificates._question import Question
@@ -143,8 +143,8 @@ def _of_bounds(
     """From ``task_bounds`` a sample, by the name of the bound, in the order of the tasks, at thresholds [t]."""
     delta, beta = levels
     fields = solved(EVERY_MOMENT, bound, sample, padded_rows(row, sample, 1), beta, delta)
-    names = name, EVERY_MOMENT.name, returns
-    return certificate_of(fields, sample.num_tasks, len(row), *names, question="anytime")
+    words = {"bound": name, "method": EVERY_MOMENT.name, "quantity": quantity_of(name, returns)}
+    return answer(Certificate, fields, sample.num_tasks, len(row), **words, question="anytime")
 
 
 def _in_order(

@@ -27,7 +27,7 @@ from jaxcert.certificates._arguments import (
     thresholds_of,
 )
 from jaxcert.certificates._attained import ATTAINED_LEVELS, GRID, fields_of_band, level_of_successes
-from jaxcert.certificates._certificate import Certificate, certificate_of
+from jaxcert.certificates._certificate import Certificate, answer, quantity_of
 from jaxcert.certificates._counting import solved
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._question import Option, Question
@@ -152,7 +152,8 @@ def _of_bounds(
 
 def _answer(name: str, kind: str, sample: Sample, row: Any, fields: dict[str, Any], returns: Any) -> Certificate:
     size = int(sample.num_tasks) if row is None else len(row)
-    return certificate_of(fields, sample.num_tasks, size, name, kind, returns, simultaneous=True, question="band")
+    words: dict[str, Any] = {"bound": name, "method": kind, "quantity": quantity_of(name, returns)}
+    return answer(Certificate, fields, sample.num_tasks, size, **words, simultaneous=True, question="band")
 
 
 def certify_lower_bounds_band(

@@ -12,7 +12,7 @@ from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_open_unit, is_concrete
 from jaxcert.bounds._bound import Bound, both_sides, check_complete, task_bounds, upper_bounds
 from jaxcert.certificates._arguments import bound_for, levels_of, padded_rows, thresholds_of
-from jaxcert.certificates._certificate import Certificate, Status, certificate_of
+from jaxcert.certificates._certificate import Certificate, Status, answer, quantity_of
 from jaxcert.certificates._counting import bad_levels, count_violations, fields_of_bounds
 from jaxcert.certificates._method import BINOMIAL, TAIL, solve, table_of
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows
@@ -100,8 +100,8 @@ def _of_both(
     table = table_of(TAIL, int(sample.num_tasks), sample.tasks[-1], half)
     fields = _interval(bound, *placed((sample, raised, rows, levels, half, table)))
     fields |= {"thresholds": rows, **dict(zip(("beta", "beta_upper", "delta"), levels, strict=True))}
-    names = name, BINOMIAL.name, returns
-    return certificate_of(fields, sample.num_tasks, len(row), *names, question="interval")
+    words = {"bound": name, "method": BINOMIAL.name, "quantity": quantity_of(name, returns)}
+    return answer(Certificate, fields, sample.num_tasks, len(row), **words, question="interval")
 
 
 def half_of(delta: Any) -> Any:

@@ -48,7 +48,11 @@ def test_what_has_no_meaning_is_refused(change, message):
     ("settings", "options", "message"),
     [
         ({"budgets": [(13, 9)]}, {}, r"holds \(13, 9\); the returns have 12 tasks with 9 rollouts"),
-        ({"bounds": "empirical_bernstein", "budgets": [(12, 1)]}, {}, "empirical_bernstein needs at least 2 rollouts"),
+        (
+            {"bounds": "empirical_bernstein", "budgets": [(12, 1)]},
+            {},
+            "empirical_bernstein needs at least 2",
+        ),
         ({"bounds": "hoeffding"}, {"support": (0, np.inf)}, "hoeffding needs a finite upper end"),
         ({"bounds": "clopper_pearson"}, {"support": (0, 2)}, "clopper_pearson expects binary returns"),
         ({}, {"support": (1, 0)}, "expected a < b"),
