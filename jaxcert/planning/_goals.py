@@ -5,7 +5,6 @@ the cheapest wanted certificate is in ``_cheapest.py``.
 """
 
 import dataclasses
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -68,10 +67,6 @@ class Goal:
     def doubting(self, num_tasks: int) -> "Goal":
         """The goal under the assumption that this many pilot tasks were luckier than tasks in general."""
         return dataclasses.replace(self, doubted=num_tasks, tried=[])
-
-    def cost_to_beat(self, design: Design) -> float:
-        """The cost that other designs must undercut; infinite for goals that do not compare costs."""
-        return math.inf
 
     def designs_of(self, name: str, rows: Iterable[tuple[int, np.ndarray, PerTask]]) -> list[Design]:
         """The best design at each level, for rows of rollouts, levels and tasks: as many tasks as the budget allows."""
