@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from jaxcert.certificates._method import BINOMIAL
-from jaxcert.planning._design_kind import PerTask, Wish
+from jaxcert.planning._designs import PerTask, Wish
 from jaxcert.planning._goals import Goal, cdf, free_beta
 from jaxcert.planning._least_tasks import least_tasks, reaches
 from jaxcert.planning._plan import Design

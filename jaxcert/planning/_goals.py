@@ -13,7 +13,7 @@ import numpy as np
 from jaxcert.bounds import betting
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.numerics import binomial_cdf
-from jaxcert.planning._design_kind import PerTask, Wish
+from jaxcert.planning._designs import PerTask, Wish
 from jaxcert.planning._least_tasks import MOST_TASKS, most_violations, on_rows, safety_of
 from jaxcert.planning._plan import Costs, Design
 
