@@ -141,19 +141,9 @@ def test_unfinished_rollouts_count_as_the_worst_and_help_no_other(tmp_path, kind
     order = {each["policy"]: each["at_least_as_good_as"] for each in document["leaderboard"]["order"]}
     assert order == {"a.csv": ["c.csv"], "b.csv": ["c.csv"], "c.csv": []}
     assert command("verify", tmp_path / "board.json", best, cut, worst)[0] == 0
-    assert re.search(r"^Not told apart: a.csv and b.csv; how many new t", out, re.MULTILINE)
-
-
-@pytest.mark.parametrize(
-    ("kind", "needed"),
-    [("--suite", "trials of each task"), ("--sampled", "tasks")],
-)
-def test_pairs_that_are_open_are_named_with_the_plan_that_would_tell_them_apart(tmp_path, kind, needed):
-    both = trials(tmp_path / "a.csv", 0.7, 5), trials(tmp_path / "b.csv", 0.85, 6)
-    out = said("compare", *both, trials(tmp_path / "c.csv", 0.1, 7), kind, "--delta", 0.1)
+    needed = {"--suite": "trials of each task", "--sampled": "tasks"}[kind]
     assert f"\nNot told apart: a.csv and b.csv; how many new {needed} it takes: jaxcert plan A --against B" in out
-    assert "c.csv and" not in out
-    assert "and c.csv" not in out
+    assert "and c.csv" not in out.partition("Not told apart")[2]
 
 
 @pytest.fixture(scope="module", params=[(), ("--suite",)], ids=["new tasks", "a list"])
