@@ -107,6 +107,7 @@ class Finish:
         used, is_exact, row = float(course.used.mean()), course.passing is not None and goal.has_power, as_row(design)
         course = course if is_exact else course._replace(passing=None)
         parts = PerTask(course.lower.reshape(TIMES, -1), course.used)
+        apart = np.std(goal.values(parts, *as_row(design, TIMES)), ddof=1)
         rng, value = np.random.default_rng([*self.simulation.seed, 0]), float(goal.values(course, *row)[0])
         lucky = self._pessimistic(design, rng)  # NaN stays
         return dataclasses.replace(
@@ -115,7 +116,7 @@ class Finish:
             rollouts_per_task=used,
             cost=float(design.num_tasks * goal.costs.of_task(used)),
             value=value,
-            standard_error=0.0 if is_exact else _error(goal.values(parts, *as_row(design, TIMES))),
+            standard_error=0.0 if is_exact else float(apart) / math.sqrt(TIMES),
             least=float(goal.of_passing(np.asarray([low]), *row)[0]) if goal.has_power else None,
             pessimistic=None if lucky is None else goal.sign * max(goal.sign * lucky, goal.sign * value),
         )
@@ -142,10 +143,6 @@ class Finish:
         if course.passing is not None:
             return float(course.passing[0])
         return least_share(self.goal.passes(course.lower)[0], self.num_designs)
-
-
-def _error(values: np.ndarray) -> float:
-    return float(np.std(values, ddof=1) / math.sqrt(len(values)))
 
 
 _ROLLOUTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
