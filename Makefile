@@ -108,7 +108,7 @@ cli: .venvs/cli/.installed
 # Training and simulated robots: what the extras add to the tests that run without them.
 brax: .venvs/brax/.installed
 	$(call elsewhere,$@,$(addprefix tests/,training/test_brax_env.py training/test_ppo.py \
-	  tasks/test_locomotion.py tasks/test_adapters.py tasks/test_gymnax.py cli/test_cli_brax.py \
+	  tasks/test_locomotion.py tasks/test_adapters.py tasks/test_other_libraries.py cli/test_cli_brax.py \
 	  tasks/test_environments.py::test_returns_lie_in_the_support \
 	  rollouts/test_collect_gymnasium.py::test_an_environment_of_mujoco_whose_physics_depends_on_the_task \
 	  test_docs.py::test_python_runs_with_brax test_docs.py::test_commands_of_robots_run \
