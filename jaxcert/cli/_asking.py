@@ -83,6 +83,11 @@ class Asking(NamedTuple):
         """The shortcuts of questions that were given."""
         return [word for word, is_given in (("mean", self.mean), ("each-task", self.each_task)) if is_given]
 
+    @property
+    def required(self) -> bool:
+        """Whether requirements were given."""
+        return bool(self.options.get("requirements"))
+
     def named(self, num_policies: int = 1, *, strata: str | None = None) -> "Asking":
         """Name the question about this number of policies; for one policy, leave it open if the numbers select it.
 
@@ -90,11 +95,11 @@ class Asking(NamedTuple):
         """
         word = "".join(self.words)
         is_open = strata is not None and self.question is None and not word and not self.listed and not self.safety
-        if is_open and not (num_policies == 1 and self.options.get("requirements")):
+        if is_open and not self.required:
             return self._replace(question=next(name for name, each in _OF_ONE.items() if each.takes("strata")))
         if num_policies == 2 and self.listed and self.question is None:
             self._refuse_margin()
-            word = word or ("" if any(self.numbers.values()) else "mean")
+            word = word or ("" if self.required or any(self.numbers.values()) else "mean")
         question = self._name(num_policies, word)
         return self._replace(question=question if question or num_policies == 1 else self._by_numbers())
 
@@ -109,7 +114,7 @@ class Asking(NamedTuple):
         if self.words[1:] or (self.question is not None and self.words):
             several = [f"--{word}" for word in self.words] + ["--question"] * (self.question is not None)
             raise ValueError(f"{' and '.join(several)} are given; expected one of them")
-        own = self._by_options() if num_policies == 1 and not word else None
+        own = self._by_options(num_policies) if not word else None
         if self.question is not None or own is not None or not (word or self.listed):
             return self.question or own
         found = usual_questions(self.numbers, shortcut=word, listed=bool(self.listed), num_policies=num_policies)
@@ -124,9 +129,10 @@ class Asking(NamedTuple):
             raise ValueError(f"{needed} missing; expected a number, for example: {typed_with({needed: ['X']})}")
         return wanted[0].name
 
-    def _by_options(self) -> str | None:
+    def _by_options(self, num_policies: int) -> str | None:
         """The one question that has all of the options, if there are any."""
-        fitting = [name for name in _OF_ONE if {*self.options} <= {option.name for option in QUESTIONS[name].options}]
+        asked = _OF_ONE if num_policies == 1 else _OF_TWO if self.required else {}
+        fitting = [name for name in asked if {*self.options} <= {option.name for option in QUESTIONS[name].options}]
         fitting = [name for name in fitting if QUESTIONS[name].listed == bool(self.listed)] or fitting
         return fitting[0] if self.options and len(fitting) == 1 else None
 

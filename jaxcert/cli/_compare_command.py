@@ -14,7 +14,18 @@ from jaxcert.cli import _console
 from jaxcert.cli._answer_files import draw_intervals, page_of, write_files
 from jaxcert.cli._answering import advice_of, answer_files, how_many_show, reasons
 from jaxcert.cli._asking import Asking, asked_of, with_asking
-from jaxcert.cli._options import IGNORE, QUIET, STRICT, argument, in_full, option, reading_of, with_group, with_roles
+from jaxcert.cli._options import (
+    IGNORE,
+    QUIET,
+    STRICT,
+    argument,
+    columns_of,
+    in_full,
+    option,
+    reading_of,
+    with_group,
+    with_roles,
+)
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable
 from jaxcert.cli._reading import PolicySource, as_stated, checked, read_all, sources_of, told
@@ -23,6 +34,7 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, order_of
 from jaxcert.report.html._pages_of_several import write_several
+from jaxcert.returns._required import requirements_of
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, names_of
 
@@ -71,7 +83,9 @@ def command(
     sources = sources_of(files, reading, called)
 
     def read(**options: Any) -> list[ReturnsFile]:
-        return checked(read_all(sources, **options), strict=strict, ignored=ignore)
+        metrics = [*requirements_of(asking.options["requirements"])] if asking.required else []
+        files = [file for each in columns_of(metrics, options) for file in read_all(sources, **each)]
+        return checked(files, strict=strict, ignored=ignore)
 
     if len(sources) > 2 or _of_order(asking):
         print_leaderboard(Request(asking, {}, reading, outputs), sources, read, quiet=quiet)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.certificates import Status, sentence
-from jaxcert.certificates._certificate import is_difference, naming
+from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions import QUESTIONS
@@ -86,7 +86,7 @@ def _of_rows(
     differences = [f"rows {i + 1} {line}" for i, each in enumerate(lines) for line in each]
     # Differing numbers have been reported; the remaining rows have their words compared.
     accepted = [row if lines[i] else accepted[i] for i, row in enumerate(rows)]
-    named = [each.called or "" for each in data[:2]] if is_difference(getattr(found, "quantity", "")) else []
+    named = [each.called or "" for each in data[:2]] if of_two(found) else []
     words, notes = of_words(found, question, rows, accepted, named)
     return differences + words, notes
 
