@@ -49,7 +49,8 @@ def _remedy(path: Path, options: dict[str, Any], expected: Mapping[str, str | No
     if unread and len(expected) == 1:
         return (
             f"{', '.join(map(repr, unread))} would be ignored: name the column of trial numbers with --trial; if a "
-            f"column separates policies or groups of tasks, make one file of each; otherwise: {typed_with(added)}"
+            "column separates policies or groups of tasks, make one file of each; if each row is a trial of its own, "
+            "and none a step, a test or an attempt within one, say so by --trial ''"
         )
     is_known = _can_be_read(path, options, expected)
     if unread or not is_known or (expected.get("trial") and _holds_returns(path, options)):
@@ -170,16 +171,17 @@ def checked(files: Sequence[ReturnsFile], *, strict: bool, ignored: Sequence[str
 def _unread(file: ReturnsFile, files: Sequence[ReturnsFile]) -> list[str]:
     """Columns of a file that may separate policies, and are not read from any of the files."""
     read = {each.columns.value for each in files if each.columns}
-    return [name for name in file.pooled if name not in read]
+    return [name for name in file.unread if name not in read]
 
 
 def told(*files: ReturnsFile) -> list[str]:
     """Lines about files: the read columns, and unread ones that may separate policies; with names, if they differ."""
     several, lines = len({file._name for file in files}) > 1, []
     for file in files:
-        pooled = _unread(file, files)
-        unread = f"not read, so all rows count as one policy: {listed(pooled, _MOST_NAMED)}" if pooled else ""
-        lines += [f"{file._name}: {line}" if several else line for line in (file.told, unread) if line]
+        unread, same = _unread(file, files), [f"{name} {entry:.40}" for name, entry in file.constant.items()]
+        of_unread = f"not read, so all rows count as one policy: {listed(unread, _MOST_NAMED)}" if unread else ""
+        of_same = f"not read, the same in all rows: {listed(same, _MOST_NAMED, 80)}" if same else ""
+        lines += [f"{file._name}: {line}" if several else line for line in (file.told, of_unread, of_same) if line]
     return [*dict.fromkeys(lines)]
 
 

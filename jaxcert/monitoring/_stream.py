@@ -201,6 +201,7 @@ class _OtherColumns:
         self._labels: list[str] = []
         self._rows: list[dict[str, Any]] = []
         self._told: set[str] = set()
+        self._unread: set[str] = set()  # of those that were told
 
     def add(self, columns: Columns, label: str, row: Mapping[str, Any]) -> None:
         """One more row."""
@@ -229,10 +230,10 @@ class _OtherColumns:
                 check_one_policy(read)
                 if aside:
                     ask(f"column {aside[0]!r:.42} sets trials aside, which count as they are")
-                if pooled := [
-                    name for name in read.pooled if not any(repr(name) in str(each.message) for each in caught)
-                ]:
-                    ask(f"not read, so all rows count as one policy: {', '.join(pooled)}")
+                said = " ".join(str(each.message) for each in caught)
+                if unread := [name for name in read.unread if repr(name) not in said and name not in self._unread]:
+                    ask(f"not read, so all rows count as one policy: {', '.join(unread)}")
+                    self._unread.update(unread)
             except ValueError as error:
                 raise ValueError(_PICKED.sub("", str(error))) from error
         for text in dict.fromkeys(_PICKED.sub("", str(each.message)) for each in caught):

@@ -78,7 +78,7 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     assert found.rows is not None
     numbers = np.where(found.rows == 0, 0, places[(found.rows - 1) // width] + 1)
     of_tasks = _of_tasks(each for each in read.beside if not each.is_trial)
-    return dataclasses.replace(found, rows=numbers, strata=strata, pooled=(*found.pooled, *twice), of_tasks=of_tasks)
+    return dataclasses.replace(found, rows=numbers, strata=strata, unread=(*found.unread, *twice), of_tasks=of_tasks)
 
 
 def check_rows(read: Read) -> None:
@@ -109,7 +109,7 @@ def arrange(
     check_outcomes(names.value, totals, of_rows, dataclasses.replace(read, task=tasks), metric=roles.metric)
     found = padded(tasks.places[of_rows], totals, labels)
     rows = np.nan_to_num(padded(tasks.places[of_rows], of_rows + 1.0, labels).returns).astype(np.int64)
-    known = {name: getattr(read, name) for name in ("pooled", "metrics", "constant")}
+    known = {name: getattr(read, name) for name in ("unread", "metrics", "constant")}
     known["counted"] = len(of_rows) > len(tasks.places)
     return dataclasses.replace(found, rows=rows, num_unfinished=num_lacking, **known)
 

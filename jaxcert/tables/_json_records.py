@@ -1,6 +1,7 @@
 """The fields of JSON, each of the expected type or an error with the place; and the records of a file."""
 
 import contextlib
+import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 from jaxcert.tables._doubts import listed
 from jaxcert.tables._names import tells
 
+_MOST_FIELDS, _LONGEST = 40, 200  # of an object around records; of what is written in short
 # What names a task.
 LABEL = "label"
 BY_RECORDS = "or the place of their list by records (--records): names with dots, and * for each entry"
@@ -107,36 +109,49 @@ class Found(NamedTuple):
 
 
 def records_in(value: Any, path: str) -> tuple[list[dict[str, Any]], set[str]]:
-    """The records at a path of names with dots, where ``*`` is each entry; and their fields that stand around them.
-
-    Fields at the top of the file are of all records.
-    """
-    lists, top = Place(value).find(path, all_there=True), _plain(value, bool(path))
+    """The records at a path of names with dots, where ``*`` is each entry; and their fields that stand around them."""
+    lists = Place(value).find(path, all_there=True)
     found = [each._replace(place=record) for each in lists for record in _at(each, path)]
-    rows, around = with_fields_around(found, path)
-    return [top | row for row in rows], around | top.keys()
+    return with_fields_around(found, path, value)
 
 
-def with_fields_around(found: Sequence[Found], path: str) -> tuple[list[dict[str, Any]], set[str]]:
-    """The records with the plain fields of the entries around them; and the names of these.
+def with_fields_around(found: Sequence[Found], path: str, whole: Any) -> tuple[list[dict[str, Any]], set[str]]:
+    """The records of a file with the fields of the entries around them; and the names of these.
 
     The field $1 holds the name or number that the first ``*`` stands for. Where a name occurs at several depths, the
-    record's own field keeps it, and the others are $1.name. A field that counts or averages outcomes is not copied to
-    all records below it.
+    record's own field keeps it, and the others are $1.name, or $0.name of the file itself.
     """
-    steps = path.split(".")
-    last = -1 if steps[-1] == "*" else len(steps)  # what such a * stands for is the record itself
+    steps = path.split(".") if path else []
+    stars = [number for number, step in enumerate(steps) if step == "*"]
     rows = [each.place.value if isinstance(each.place.value, dict) else {"outcome": each.place.value} for each in found]
-    levels = [
-        [{f"${at + 1}": each.keys[at]} | _plain(each.around[at], steps[:last].count("*") > at) for each in found]
-        for at in range(steps.count("*"))
-    ]
+    of_file = _around(whole, steps)
+    levels = [[of_file] * len(rows)]
+    for at, star in enumerate(stars):
+        known = {id(each.around[at]): each.around[at] for each in found}
+        fields = {key: _around(entry, steps[star + 1 :]) for key, entry in known.items()}
+        levels.append([{f"${at + 1}": each.keys[at]} | fields[id(each.around[at])] for each in found])
     times = Counter(name for level in [*levels, rows] for name in {name for fields in level for name in fields})
     outer: list[dict[str, Any]] = [{} for _ in rows]
-    for at, level in enumerate(levels, 1):
+    for at, level in enumerate(levels):
         for around, fields in zip(outer, level, strict=True):
             around |= {name if times[name] == 1 else f"${at}.{name}": entry for name, entry in fields.items()}
     return [around | row for around, row in zip(outer, rows, strict=True)], {name for each in outer for name in each}
+
+
+def _around(entry: Any, steps: Sequence[str], prefix: str = "") -> dict[str, Any]:
+    """The fields of an entry beside the ``steps`` on the way to the records in it; those of its objects with dots.
+
+    A field that counts or averages outcomes is of no single record.
+    """
+    found: dict[str, Any] = {}
+    for name, each in entry.items() if isinstance(entry, dict) and steps[:1] not in ([], ["*"]) else ():
+        if name == steps[0]:
+            found |= _around(each, steps[1:], f"{prefix}{name}.")
+        elif isinstance(each, dict) and len(each) <= _MOST_FIELDS:
+            found |= _around(each, [""], f"{prefix}{name}.")
+        elif each is not None and not tells(name).value:
+            found[f"{prefix}{name}"] = each if isinstance(each, str | int | float) else json.dumps(each)[:_LONGEST]
+    return found
 
 
 def _at(found: Found, path: str) -> list[Place]:
@@ -148,12 +163,6 @@ def _at(found: Found, path: str) -> list[Place]:
     if is_inner and not records:
         raise ValueError(f"has no record of {found.keys[-1]!r:.60} at {path}; expected some")
     return [Place(record) for record in records]
-
-
-def _plain(entry: Any, is_around: bool) -> dict[str, Any]:
-    """The fields of an entry that may label all the records in it."""
-    fields = entry.items() if is_around and isinstance(entry, dict) else ()
-    return {name: each for name, each in fields if isinstance(each, str | int) and not tells(name).value}
 
 
 def _of_columns(value: Any) -> list[dict[str, Any]]:

@@ -30,6 +30,7 @@ _MOMENT = re.compile(
 _ID = re.compile(r"(?<=[^\W_])[-_ #]+([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-zA-Z]{6,})$")
 _MIXED = re.compile("[0-9][a-zA-Z]")
 _COUNTED, _NUMBERED = re.compile(r"(.+?)\s*#\s*([0-9]+)"), re.compile(r"([^0-9]*)([0-9]{1,9})", re.ASCII)
+_REMARK = re.compile(r"[(\[{][^)\]}]*")
 _FIRST_WORD, _LAST_WORD = re.compile(r"([^\W_]+)[\W_]+(.+)"), re.compile(r"(.+?)[\W_]+([^\W_]+)[\W_]*")
 
 
@@ -84,9 +85,11 @@ def labels_of_training(it: Labels) -> Found:
 
 
 def done_again(it: Labels) -> Found:
-    """As mug (redo)."""
-    some = words_in(" ".join(it.texts)) & WORDS.done_again  # of all at once, which is quick
-    return {"told": next(text for text in it.texts if words_in(text) & WORDS.done_again)} if some else None
+    """As mug redo, mug [attempt 2] or mug (excluded)."""
+    if not words_in(" ".join(it.texts)) & (WORDS.done_again | WORDS.again | WORDS.aside):  # of all at once: quick
+        return None
+    remarks = {text: words_in(" ".join(_REMARK.findall(text))) & (WORDS.again | WORDS.aside) for text in it.texts}
+    return next(({"told": text} for text, told in remarks.items() if told or words_in(text) & WORDS.done_again), None)
 
 
 def moments(it: Labels) -> Found:

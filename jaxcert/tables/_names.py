@@ -37,7 +37,6 @@ class Tells:
         self.moment = bool(_MOMENT.fullmatch(re.sub(r"[^a-z0-9]", "_", text)))  # they are moments of a training run
         # It is of trials of what its other words say, as agent_run, where run_agent is of agents.
         is_of_trials = {*[word for word in listed_words(name) if word not in WORDS.numbers][-1:]} & WORDS.trial
-        of_seeds = words & WORDS.policies and "seed" in words  # of a policy, and not of a trial
         of_conditions = words & WORDS.apart and not (words & (WORDS.measured | WORDS.endings) or is_of_trials)
         self.task = bool(words & (WORDS.task | {"instruction"}))  # they label tasks
         self.trial = bool(words & WORDS.trial)  # they number trials
@@ -49,13 +48,6 @@ class Tells:
         self.policies = bool(words & WORDS.policies) and words <= WORDS.of_policies  # rather than something of them
         # They may tell policies, conditions or groups of tasks apart.
         self.apart = bool(of_conditions or self.policies or text in WORDS.apart_names)
-        is_of_none = words & (WORDS.measured | WORDS.not_of_policies)
-        # Each row may be of another policy: its version, weights or moment of training.
-        self.changes = bool(
-            words & WORDS.trained
-            or self.moment
-            or (not is_of_none and (words & WORDS.changes or self.apart or of_seeds))
-        )
         self.variant = says(name, WORDS.variants, WORDS.beside_variants)  # they mark those of a policy
         # Groups or places of tasks, or what stands on the way to records of JSON.
         self.place = bool(words & (WORDS.groups | WORDS.places)) or name.startswith("$")

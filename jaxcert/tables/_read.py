@@ -13,7 +13,7 @@ import numpy as np
 from jaxcert.tables._coded import Coded, as_objects, coded, pair_counts
 from jaxcert.tables._doubts import words_in
 from jaxcert.tables._entries import as_number, as_text
-from jaxcert.tables._names import measures, name_several, tells
+from jaxcert.tables._names import measures, tells
 from jaxcert.tables._roles import Columns
 
 _OPTION = re.compile(r"(?:--([a-zA-Z][\w-]*)[= ]|\b([a-zA-Z]\w*)=)([^\s,;&/]+)")
@@ -46,21 +46,27 @@ class Read:
         return [Beside(name, self.column(name), name, self) for name in objects]
 
     @property
-    def pooled(self) -> tuple[str, ...]:
-        """Columns that no name explains: rows differ in them, and entries repeat or names suggest another policy."""
-        return tuple(each.name for each in self.beside if not each.is_trial and each.may_be_pooled)
+    def unread(self) -> tuple[str, ...]:
+        """Columns in which rows differ: what they tell apart is not known here, since no list of names is complete."""
+        return tuple(each.name for each in self.beside if each.several and not each.is_trial)
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """Columns of numbers that measure each trial by their names."""
         by_name = (each for each in self.beside if measures(each.name) and each.several and not each.is_trial)
-        return tuple(each.name for each in by_name if np.isfinite([*map(as_number, each.entries.listed())]).all())
+        found = [each for each in by_name if each.entries.are_numbers or _are_outcomes(each.entries)]
+        return tuple(each.name for each in found)
 
     @property
     def constant(self) -> dict[str, str]:
         """The columns with one entry in all rows, for comparisons, with this entry."""
         alone = (each for each in self.beside if not (each.is_trial or each.several))
         return {each.name: as_text(each.entries.listed()[0]) for each in alone}
+
+
+def _are_outcomes(entries: Coded) -> bool:
+    """Whether all are numbers, or words of success and failure."""
+    return bool(np.isfinite([*map(as_number, entries.listed())]).all())
 
 
 class Beside:
@@ -74,8 +80,6 @@ class Beside:
         num, num_tasks = len(entries.entries), len(read.task.entries)
         self.several = num > 1  # rows differ in it
         self.repeats = self.several and num <= len(entries.places) / 2  # and entries stand in several rows
-        # Rows may be of several policies by it.
-        self.may_be_pooled = self.repeats or (self.several and self.told.changes) or name_several(entries.listed())
         self.differs = len(self.pairs) > num_tasks  # some task has several entries
         self.has_all = num_tasks > 1 and len(self.pairs) == num_tasks * num  # each of several tasks has all entries
         self.is_balanced = self.has_all and bool(self.pairs.min() == self.pairs.max())  # equally often
@@ -84,10 +88,11 @@ class Beside:
 def nested(name: Any, entries: Coded) -> Iterator[tuple[Any, Coded]]:
     """A column, or of objects with fields each field as one, under both names with a dot.
 
-    A text may hold such fields as well, for example a command with options. Fields that may distinguish policies follow
-    it.
+    A text may hold such fields as well, for example a command with options. Those that may distinguish policies by
+    their names follow it.
     """
-    first = next((each for each in entries.listed() if each is not None), None)
+    may_be = entries.listed() if entries.entries.dtype.kind in "OU" else ()
+    first = next((each for each in may_be if each is not None), None)
     is_text = isinstance(first, str)
     if is_text or not isinstance(first, dict) or tells(name).looked_at:
         yield name, entries
@@ -95,7 +100,7 @@ def nested(name: Any, entries: Coded) -> Iterator[tuple[Any, Coded]]:
         return
     objects = [*map(_object_in, entries.listed())]
     for field in dict.fromkeys(field for each in objects for field in each):
-        if is_text and not (tells(field).apart or tells(field).changes):
+        if is_text and not tells(field).looked_at:
             continue
         part = coded(as_objects(each.get(field) for each in objects))
         yield from nested(f"{name}.{field}", Coded(part.entries, part.places[entries.places]))

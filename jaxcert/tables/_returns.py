@@ -33,7 +33,7 @@ class Returns:
             missing one. None if they come from no table.
         num_unfinished: how many rollouts have no outcome of their own.
         counted: whether rows count trials, so that tasks may have different numbers of them.
-        pooled: columns of a table, or arrays of a file, that are not read, and in which the rows differ: if one of them
+        unread: columns of a table, or arrays of a file, that are not read, and in which the rows differ: if one of them
             tells policies or conditions apart, the returns are of none of them.
         strata: the label of each task's stratum, [n]; None if no column of them was named.
         metrics: columns of a table that are not read and measure each trial, by their names.
@@ -57,7 +57,7 @@ class Returns:
     num_unfinished: int = dataclasses.field(default=0, kw_only=True)
     counted: bool = dataclasses.field(default=False, kw_only=True)
     strata: np.ndarray | None = dataclasses.field(default=None, kw_only=True)
-    pooled: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
+    unread: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     metrics: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     constant: Mapping[str, str] = dataclasses.field(default_factory=dict, kw_only=True)
     of_tasks: Mapping[str, Mapping[Any, str]] = dataclasses.field(default_factory=dict, kw_only=True)

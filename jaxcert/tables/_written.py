@@ -139,7 +139,8 @@ def read_npz(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     _check_others(content, others, returns)
     of_tasks = _check_beside(content, others, returns, name)
     labels = None if strata is None else _labels(content, strata, len(returns))
-    known = {"strata": labels, "pooled": () if "about" in others else others, "of_tasks": of_tasks}
+    unread = tuple(each for each in others if not (each in of_tasks and words_in(each) <= WORDS.labels))
+    known = {"strata": labels, "unread": () if "about" in others else unread, "of_tasks": of_tasks}
     found = Returns(returns, where, np.arange(len(returns)), **known)
     told = f"{how_many(len(returns), 'task')}, {how_many(found.most_rollouts, 'trial')}, value from {name}"
     said = {"columns": Columns(value=name), "usual_columns": Columns(), "told": told}

@@ -343,27 +343,27 @@ def test_nothing_is_proposed_that_a_name_does_not_say(tmp_path, header):
     assert "for example" not in said or names[0] in ("score", "reward"), said
 
 
-def test_columns_that_no_name_explains_are_named(tmp_path):
+def test_every_column_that_is_not_read_is_named_if_rows_differ_in_it(tmp_path):
     """Neither a planner on tasks of its own nor help under another name can be seen in entries: the reader is told."""
-    passed = np.random.default_rng(0).random((20, 4)) < 0.8
-    planner, helped = np.repeat(["rrt", "prm"], 10), np.random.default_rng(1).random((20, 4)) < 0.2
-    rows = [f"{i},{j},{ok},{planner[i]},{helped[i, j]},{i + j / 7}" for (i, j), ok in np.ndenumerate(passed)]
-    path = tmp_path / "trials.csv"
-    path.write_text("\n".join(["task,trial,success,planner,touched,seconds", *rows, ""]))
-    assert read_returns(path).pooled == ("planner", "touched")
-    told = command("certify", str(path), "--delta", "0.1", "--threshold", "0.2").out
-    assert "not read, so all rows count as one policy: planner, touched\n" in told
-
-
-@pytest.mark.parametrize(
-    "name", ["commit", "run_id", "theta", "lora", "tokens_seen", "epoch", "ips_weight", "epsilon", "steps_trained"]
-)
-def test_what_changes_policies_is_named_where_no_entry_repeats(tmp_path, name):
-    rows = {"task": [f"t{i}x" for i in range(60)], "success": np.arange(60) % 7 > 1, name: np.arange(60) * 3.7 % 11}
-    more = {"seconds": np.arange(60) * 1.7 % 9, "episode_seed": range(60), "video": [f"v/{i}.mp4" for i in range(60)]}
-    frame = pd.DataFrame(rows | more | {"policy_loss": np.arange(60) / 7, "doc_hash": np.arange(60) / 9})
-    assert from_frame(frame, trial=None).pooled == (name,)
-    assert read_returns(recipe_and(tmp_path, frame), recipe=tmp_path / "r.toml").pooled == (name,)
+    rng, n, m = np.random.default_rng(0), 20, 4
+    frame = pd.DataFrame({"task": [f"t{i}x" for i in range(n) for _ in range(m)], "success": rng.random(n * m) < 0.8})
+    others = {
+        "planner": np.repeat(["rrt", "prm"], n * m // 2),
+        "touched": rng.random(n * m) < 0.2,
+        "policy_loss": rng.random(n * m),
+        "env_frames": rng.permutation(n * m),
+        "video": [f"v/{i}.mp4" for i in range(n * m)],
+        "extra": [{"lr": i % 3, "site": "lab"} for i in range(n * m)],
+    }
+    frame = frame.assign(**others, aggregation="any of 5")
+    named = (*[*others][:-1], "extra.lr")
+    assert {*from_frame(frame, trial=None).unread} == {*named}
+    path = recipe_and(tmp_path, frame)
+    assert {*read_returns(path, recipe=tmp_path / "r.toml").unread} == {*named}
+    told = command("certify", path, "--recipe", tmp_path / "r.toml", "--sampled", *ASK).out
+    _, unread, same = re.split("not read, (?:so all rows count as one policy|the same in all rows): ", told)
+    assert {*unread.strip().split(", ")} == {*named}
+    assert {*same.split("\n")[0].split(", ")} == {"aggregation any of 5", "extra.site lab"}
 
 
 def recipe_and(folder, frame):
@@ -395,16 +395,16 @@ def test_a_log_of_training_is_refused_where_no_moment_repeats(tmp_path, name, is
             read_returns(path, recipe=tmp_path / "r.toml")
         assert "--where" not in str(error.value)
     # The same moment in all rows; and lengths of episodes, or what a planner took.
-    assert from_frame(pd.DataFrame(rows | {name: 1_000_000}), trial=None).pooled == ()
+    assert from_frame(pd.DataFrame(rows | {name: 1_000_000}), trial=None).unread == ()
     if is_sorted:
-        assert from_frame(pd.DataFrame(rows | {name: rng.permutation(moments)}), trial=None).pooled == (name,)
+        assert from_frame(pd.DataFrame(rows | {name: rng.permutation(moments)}), trial=None).unread == (name,)
 
 
 def test_records_of_a_recipe_are_looked_at_as_rows_of_a_table(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"task": np.repeat(np.arange(20), 4), "success": rng.random(80) < 0.8, "place": ["x"] * 80})
     path, recipe = recipe_and(tmp_path, frame), tmp_path / "r.toml"
-    assert read_returns(path, recipe=recipe).pooled == ()
+    assert read_returns(path, recipe=recipe).unread == ()
     assert read_returns(path, recipe=recipe).constant == {"place": "x"}
     recipe_and(tmp_path, frame.assign(human=rng.random(80) < 0.3))
     with pytest.warns(UserWarning, match=r"column 'human' sets [0-9]+ of 80 trials aside"):
@@ -424,7 +424,7 @@ def test_columns_of_numbers_are_named_too(tmp_path, suffix, entries):
     frame = pd.DataFrame({**task_and_trial(), "success": rng.random(200) < 0.8, "nudges": rng.choice([*entries], 200)})
     path = tmp_path / f"trials.{suffix}"
     frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
-    assert read_returns(path).pooled == ("nudges",)
+    assert read_returns(path).unread == ("nudges",)
     assert "all rows count as one policy: nudges\n" in command("choose", path).out
 
 
@@ -432,7 +432,7 @@ def test_columns_of_a_folder_are_named(tmp_path):
     frame = pd.DataFrame({**task_and_trial(), "success": np.arange(200) % 4 > 0, "nudges": 1})
     (tmp_path / "runs").mkdir()
     frame.drop(columns="trial").to_parquet(tmp_path / "runs" / "part.parquet")
-    assert read_summary(tmp_path / "runs").pooled == ("nudges",)
+    assert read_summary(tmp_path / "runs").unread == ("nudges",)
     assert "all rows count as one policy: nudges\n" in command("certify", tmp_path / "runs", *ASK).out
 
 
@@ -440,7 +440,7 @@ def test_other_arrays_are_named_and_moments_of_training_refused(tmp_path):
     path, returns = tmp_path / "runs.npz", np.random.default_rng(0).random((30, 4))
     np.savez(path, returns=returns, intervention=returns > 0.5)
     with pytest.warns(UserWarning, match="column 'intervention' sets"):
-        assert read_returns(path).pooled == ("intervention",)
+        assert read_returns(path).unread == ("intervention",)
     np.savez(path, returns=returns, timesteps=np.arange(30) * 1000)
     with pytest.raises(ValueError, match="holds the array 'timesteps', as a learning curve does"):
         read_returns(path)
@@ -493,13 +493,13 @@ def test_columns_that_occur_twice_are_not_read(tmp_path):
     path = tmp_path / "r.csv"
     rows = "".join(f"t{i}x,{j},1,,,a,b\n" for i in range(6) for j in range(4))
     path.write_text(f"task,trial,success,,,policy,policy\n{rows}")
-    assert read_returns(path).pooled == ("policy",)
+    assert read_returns(path).unread == ("policy",)
 
 
 def test_a_column_that_names_policies_without_repetition_is_told():
     frame = pd.DataFrame({"task": [f"{t}x" for t in range(9) for _ in range(4)], "success": [True, False] * 18})
     frame["video"] = [f"videos/{('pi0', 'act')[i % 2]}/{i}.mp4" for i in range(36)]
-    assert from_frame(frame, trial=None).pooled == ("video",)
+    assert from_frame(frame, trial=None).unread == ("video",)
 
 
 @pytest.mark.parametrize("returns", [(20, 5), (5, 20), (5, 5)])
@@ -513,7 +513,7 @@ def test_labels_of_tasks_belong_to_rows_of_returns(tmp_path, returns, name):
         with pytest.raises(ValueError, match="each row of returns is read as a task; if the columns are tasks"):
             read_returns(tmp_path / "r.npz", strict=True)
     np.savez(tmp_path / "r.npz", returns=np.ones(returns), **{name: labels.astype(object)})
-    assert read_returns(tmp_path / "r.npz", strict=True).pooled == (name,)
+    assert read_returns(tmp_path / "r.npz", strict=True).unread == (name,)
 
 
 @pytest.mark.parametrize("name", ["operator_took_over", "attempts_used", "is_real_world", "seen_object", "notes"])
@@ -540,7 +540,10 @@ def test_arrays_with_plural_names_and_what_stands_at_the_top_of_a_file_are_looke
     }.items():
         np.savez(f"{file}.npz", returns=passed, **other)
     records = [{"task": f"p{i}x", "success": i % 9 > 0} for i in range(40)]
-    there.joinpath("best.json").write_text(json.dumps({"best_of": 4, "results": records}))
+    for name, around in {"best": {"best_of": 4}, "inner": {"config": {"best_of": 4}}}.items():
+        there.joinpath(f"{name}.json").write_text(json.dumps({**around, "results": records}))
+    run = {"noise": 0.1, "seeds": [1, 2], "of": {"k": {}}, "results": records, "score": 0.9}
+    there.joinpath("run.json").write_text(json.dumps({"run": run}))
     asked = "--threshold 0.5 --delta 0.1"
     session(f"""
         certify of_rows.npz {asked} ~> rows of different tasks differ in column 'policy'
@@ -548,6 +551,8 @@ def test_arrays_with_plural_names_and_what_stands_at_the_top_of_a_file_are_looke
         certify models.npz {asked} => rows of the same task differ in column 'model'
         certify lengths.npz {asked} -> With confidence
         certify best.json {asked} --records results --trial '' ~> column 'best_of' is 4 in all rows
+        certify inner.json {asked} --records results --trial '' ~> column 'config.best_of' is 4 in all rows
+        certify run.json {asked} --records run.results --trial '' -> same in all rows: run.noise 0.1, run.seeds [1, 2]
     """)
 
 

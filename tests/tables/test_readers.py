@@ -298,6 +298,8 @@ SAID = [
     (of_rows("task,success,text", lambda i: f"k{i % 20},{i % 20 > 3},do {i % 20}", 60), ""),
     (of_trials(lambda i, j: f"k{i}", lambda i, j: f"{j}{redone(i, j)}"), "(labels of trials are such as '0 (redo)')"),
     (of_trials(lambda i, j: f"k{i}{redone(i, j)}", lambda i, j: j), "(labels of tasks are such as 'k1 (redo)')"),
+    (of_trials(lambda i, j: f"k{i} [attempt {j}]", lambda i, j: 0), "(labels of tasks are such as 'k0 [attempt 0]')"),
+    (of_trials(lambda i, j: f"k{i} (excluded)", lambda i, j: j), "(labels of tasks are such as 'k0 (excluded)')"),
     (
         of_trials(lambda i, j: f"k{i}", lambda i, j: j, lambda i, j: 1 + j),
         "(column 'num_episodes' is not read, and each row is one trial)",
@@ -329,7 +331,7 @@ def test_short_bytes_and_lists_of_a_table_are_looked_at(tmp_path, entries):
     parquet = pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pytest.importorskip("pyarrow").table(rows), tmp_path / "r.parquet")
     with pytest.warns(UserWarning, match="column 'network'"):
-        assert "network" in read_returns(tmp_path / "r.parquet", trial=None).pooled
+        assert "network" in read_returns(tmp_path / "r.parquet", trial=None).unread
 
 
 def test_an_array_of_failures_is_refused(tmp_path):

@@ -26,7 +26,7 @@ def test_a_column_gives_each_task_its_stratum_in_the_order_of_tasks(file):
     for found in (data, frame):
         assert list(found.strata) == ["a", "b"] * 10
         assert [label[0] for label in found.tasks] == list(found.strata)
-    assert data.pooled == ()
+    assert data.unread == ()
     assert data.told == "20 tasks from task in 2 strata of 10 from kind, 4 trials from trial, value from success"
     assert read_returns(file).strata is None
     picked = read_returns(file, strata="kind", where="kind = b")

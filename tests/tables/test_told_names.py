@@ -172,11 +172,6 @@ def test_costs_are_told(name):
         from_frame(frame, trial=None, value=name)
 
 
-@pytest.mark.parametrize("name", ["policy_seed", "member", "replica", "software_version", "quant", "prob", "beam"])
-def test_more_that_changes_policies_is_named_where_no_entry_repeats(name):
-    assert from_frame(frame_of(**{name: np.arange(200) * 3.7 % 11}), trial=None).pooled == (name,)
-
-
 def test_policies_that_differ_in_spelling_are_asked_about(tmp_path):
     """Not once for each of them, and by who reads one of them, too."""
     path = tmp_path / "t.csv"

@@ -263,7 +263,7 @@ def _names_to_judge(parquet: Any, layout: Layout) -> dict[str, bool]:
         told, kind = tells(name), schema.field(name).type
         is_told = told.apart or told.moment or told.variant or told.aside or lowered(name) in WORDS.steps
         is_told = bool(is_told or words_in(name) & WORDS.free)
-        numbers_trials = types.is_integer(kind) and told.trial and not told.changes
+        numbers_trials = types.is_integer(kind) and told.trial and not told.apart
         if is_told or not (types.is_floating(kind) or numbers_trials):
             found[name] = is_told
     return found

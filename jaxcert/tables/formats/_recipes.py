@@ -67,7 +67,7 @@ class Recipe(NamedTuple):
         """The fields of its records, and those around them, that it does not read."""
         if self.lists:
             return {}
-        records, _ = with_fields_around(list(Place(content.json).find(self.records)), self.records)
+        records, _ = with_fields_around(list(Place(content.json).find(self.records)), self.records, content.json)
         names = dict.fromkeys(name for record in records for name in record)
         columns = {name: coded(as_objects(record.get(name) for record in records)) for name in names}
         parts = dict(part for name, column in columns.items() for part in nested(name, column))
