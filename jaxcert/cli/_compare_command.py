@@ -1,5 +1,6 @@
 """`jaxcert compare`: two policies on the same tasks, from a file of returns of each; of more their leaderboard."""
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -34,7 +35,6 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, order_of
 from jaxcert.report.html._pages_of_several import write_several
-from jaxcert.returns._required import requirements_of
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, names_of
 
@@ -82,8 +82,7 @@ def command(
     reading = {**reading_of(roles), "strict": strict}
     sources = sources_of(files, reading, called)
 
-    def read(**options: Any) -> list[ReturnsFile]:
-        metrics = [*requirements_of(asking.options["requirements"])] if asking.required else []
+    def read(metrics: Sequence[str] = (), **options: Any) -> list[ReturnsFile]:
         files = [file for each in columns_of(metrics, options) for file in read_all(sources, **each)]
         return checked(files, strict=strict, ignored=ignore)
 
@@ -93,7 +92,7 @@ def command(
     asking = asking.named(2, strata=roles["strata"])
     outputs.check(*zip("AB", dict.fromkeys(each.file for each in sources), strict=False))
     request = Request(asking, asked_of(asking, 2), reading, outputs)
-    answer_files(request, files[0], read, quiet=quiet)
+    answer_files(request, files[0], functools.partial(read, request.metrics), quiet=quiet)
 
 
 def print_leaderboard(

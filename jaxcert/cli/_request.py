@@ -46,7 +46,7 @@ class Request(NamedTuple):
     @property
     def metrics(self) -> tuple[str, ...]:
         """The columns of the metrics in the question; empty if it is about returns."""
-        return self.questions[0].metrics(self.asking.options)
+        return tuple(self.questions[0].metrics(self.asking.options))
 
     @property
     def gated(self) -> list[str]:

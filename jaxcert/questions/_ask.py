@@ -11,7 +11,6 @@ from jaxcert.questions._registry import QUESTIONS
 from jaxcert.returns import paired, stratified, weighted
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import split_support
-from jaxcert.returns._required import requirements_of
 from jaxcert.returns.summaries import Histogram
 from jaxcert.tables import Returns
 from jaxcert.tables._aligned import in_one_order
@@ -32,10 +31,9 @@ def ask(
     if others or num_policies not in question.numbers_of_policies:
         wanted = ", ".join(("returns", "weights") if is_weighted else metrics or question.inputs)
         raise ValueError(f"the question {question.name!r} needs {wanted}; given: {len(data)} of them")
-    required = requirements_of(options["requirements"]) if metrics else {}
     of_files = [name for name in metrics for _ in range(num_policies)]
     for place, each in enumerate(data[:count]):
-        support = required[of_files[place]].support if metrics else options.get("support")
+        support = metrics[of_files[place]] if metrics else options.get("support")
         _check_support(each, support, options.get("bound"))
         _check_finished(each, support, complete=bool(options.get("complete")))
     if num_policies == 2:

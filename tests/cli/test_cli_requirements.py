@@ -12,6 +12,7 @@ SHORT = {
     "RARE": "--requirement 'reward >= 0.4 in 0 1' --requirement 'collision <= 0.3' --complete --delta 0.1",
     "MORE": "--requirement 'reward >= 0.1 in 0 1' --requirement 'cost <= 0.6 in 0 1' --complete --delta 0.1",
     "TWO": "compare two.csv --policy policy",
+    "OTHERS": "--ignore light --ignore reward --ignore cost",
     "SIZES": "--tasks 40 --rollouts 20",
 }
 
@@ -55,7 +56,7 @@ def test_columns_and_arrays_give_the_same():
 def test_what_is_said():
     """An event that is no success may be required to be rare, its probability; a line says what is not shown."""
     run("""
-        certify m.csv --requirement 'collision <= 0.3' --complete --delta 0.1 --strict --ignore light -> is at most 0.3
+        certify m.csv --requirement 'collision <= 0.3' --complete --delta 0.1 --strict OTHERS -> is at most 0.3
         certify m.csv HARDER -> are not shown to meet every requirement: reward >= 0.8 on | cost <= 0.6 on 0.
     """)
     assert run("certify m.csv ASKED --by light").count("all at once") == 2
