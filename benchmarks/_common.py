@@ -10,7 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -55,7 +55,39 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]])
         writer.writerows([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row] for row in rows)
 
 
-# --- timings ----------------------------------------------------------------------------------------------------------
+# --- measurements -----------------------------------------------------------------------------------------------------
+
+
+class Row(NamedTuple):
+    """One figure.
+
+    Attributes:
+        part: of the benchmark.
+        name: what was measured.
+        size: of which problem, or in which precision.
+        value: the figure.
+        unit: of the figure.
+        note: what else belongs to it.
+    """
+
+    part: str
+    name: str
+    size: str
+    value: float
+    unit: str
+    note: str = ""
+
+
+def shown(rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows, each printed as it comes."""
+    for row in rows:
+        print(f"{row.part:10}{row.name:42}{row.size:26}{row.value:14.6g} {row.unit:24}{row.note}", flush=True)
+        yield row
+
+
+def write_rows(rows: Iterable[Row], out: Path) -> None:
+    """One CSV, with what each row was measured on."""
+    write_csv(out, [*Row._fields, "machine"], [(*row, machine()) for row in rows])
 
 
 def times(call: Callable[[], Any], repeats: int) -> list[float]:

@@ -9,11 +9,12 @@ certify, sweep, tasks, summaries, floors, growth
             as in ``python -m benchmarks.speed``, without the references that are not jaxcert's
 arb         with python-flint: fresh random arguments, as in ``python -m benchmarks.accuracy``
 
-Needs no extra. What the minutes do not suffice for is left out and named. One CSV holds every row with the
-device, its driver and the versions. Ends with an error if a result lies on its wrong side.
+Needs no extra. What the minutes do not suffice for is left out and named. One CSV holds every row with the device, its
+driver and the versions. Ends with an error if a result lies on its wrong side.
 """
 
 import importlib.util
+import re
 import sys
 import time
 import warnings
@@ -22,10 +23,9 @@ from pathlib import Path
 
 import jax
 
-from benchmarks._common import parser
-from benchmarks.gpu.rows import Row, default_path, environment, show, write
+from benchmarks._common import RESULTS, Row, machine, parser, shown, write_rows
 from benchmarks.gpu.sides import sides
-from benchmarks.gpu.timings import PARTS, steps, timings
+from benchmarks.gpu.timings import PARTS, steps
 
 QUICK_CASES = 12
 
@@ -39,13 +39,13 @@ def main(arguments: list[str] | None = None) -> int:
     given.add_argument("--out", type=Path, help="by default benchmarks/results/gpu-DEVICE.csv")
     options = given.parse_args(arguments)
     warnings.filterwarnings("ignore", "scenario at beta", UserWarning)
-    for name, value in environment().items():
-        print(f"{name}: {value}")
+    print(machine())
     if jax.default_backend() != "gpu":
         print(f"no GPU: all figures are those of the {jax.default_backend()}", file=sys.stderr)
     wanted = options.only or (("sides", "steps", "certify") if options.quick else names)
     rows = list(_within(options.minutes, _parts(options.quick), wanted))
-    write(rows, options.out or default_path())
+    device = re.sub(r"[^a-z0-9]+", "-", jax.devices()[0].device_kind.lower()).strip("-")
+    write_rows(rows, options.out or RESULTS / f"gpu-{device}.csv")
     unsafe = [row for row in rows if row.unit == "unsafe" and row.value > 0]
     for row in unsafe:
         print(f"unsafe: {row.name} in {row.size}", file=sys.stderr)
@@ -53,21 +53,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parts(quick: bool) -> dict[str, Callable[[], Iterator[Row]]]:
-    parts: dict[str, Callable[[], Iterator[Row]]] = {
-        "sides": lambda: sides(limit=QUICK_CASES if quick else None),
-        "steps": steps,
-        "arb": _fresh,
-    }
-    return parts | {name: (lambda name=name: timings(name)) for name in PARTS}
+    return {"sides": lambda: sides(limit=QUICK_CASES if quick else None), "steps": steps, "arb": _fresh, **PARTS}
 
 
 def _within(minutes: float, parts: dict[str, Callable[[], Iterator[Row]]], wanted: tuple[str, ...]) -> Iterator[Row]:
     """The rows as they come, until the time is up; what is left out then is named."""
     end = time.monotonic() + 60 * minutes
     for name in wanted:
-        begin, rows = time.monotonic(), parts[name]()
+        begin, rows = time.monotonic(), shown(parts[name]())
         while time.monotonic() <= end and (row := next(rows, None)) is not None:
-            show(row)
             yield row
         if time.monotonic() <= end:
             yield Row(name, "whole part", "", time.monotonic() - begin, "s")

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxcert
+from benchmarks._common import Row
 from benchmarks.gpu.reference import SUPPORTS, Case, read, returns
-from benchmarks.gpu.rows import Row
 from jaxcert import bounds, numerics
 from jaxcert.numerics import _elementary, _rounding
 from jaxcert.numerics._rounding import unit_roundoff

@@ -9,10 +9,9 @@ import jax
 import jax.numpy as jnp
 
 import jaxcert
-from benchmarks.gpu.rows import Row
+from benchmarks._common import Row
 from benchmarks.speed.bounds import floors, summaries
 from benchmarks.speed.certificates import certificates, growth, whole_sweep
-from benchmarks.speed.rows import Row as Timing
 from benchmarks.speed.rows import sample
 from benchmarks.speed.tasks import tasks
 
@@ -24,22 +23,6 @@ PARTS = {
     "floors": floors,
     "growth": growth,
 }
-
-
-def timings(part: str) -> Iterator[Row]:
-    """Each timing with its ratio and its first call as rows of their own."""
-    for timing in PARTS[part]():
-        yield from _rows(timing)
-
-
-def _rows(timing: Timing) -> Iterator[Row]:
-    part, name, size, seconds, ratio, ratio_is, first, megabytes = timing
-    memory = "" if megabytes is None else f"{megabytes:.1f} MB"
-    yield Row(part, name, size, 1e3 * seconds, "ms", memory)
-    if ratio is not None:
-        yield Row(part, name, size, ratio, ratio_is)
-    if first is not None:
-        yield Row(part, name, size, first, "s, first call")
 
 
 # --- the steps of a certificate -----------------------------------------------------------------------------------

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks._common import markdown
-from benchmarks.paper.curves import DEFAULT_BETA, DELTA, PAPER_BETA
+from benchmarks.paper.curves import DEFAULT_BETA, DELTA, PAPER_BETA, certificates
 from benchmarks.paper.domains import NUM_TASKS, ROBOTS, Domain, domain, orders
 from benchmarks.paper.experiment import Experiment, Findings, grid
 from jaxcert import certify_safety_level
-from jaxcert.sweep import Grid, sweep
 
 WANTED = 0.9
 DOMAINS = (*ROBOTS, "zones", "BridgeWorld, right")
@@ -32,11 +31,11 @@ WAYS = [(bound, method) for method in METHODS for bound in BOUNDS]
 
 
 class Panel(NamedTuple):
-    """A domain with all its returns, a number of rollouts, and by bound and method the safety [t] and the level."""
+    """A domain with all its returns, a budget (n, m), and by bound and method the safety [t] and the level."""
 
     name: str
     domain: Domain
-    num_rollouts: int
+    budget: tuple[int, int]
     safety: dict[tuple[str, str], np.ndarray]
     levels: dict[tuple[str, str], float]
 
@@ -44,23 +43,14 @@ class Panel(NamedTuple):
 def panels(name: str, rollouts: tuple[int, ...]) -> Iterator[Panel]:
     """All numbers of rollouts of a domain: the curves from one sweep."""
     found = domain(name, max(rollouts))
-    bounds = tuple(bound for bound in BOUNDS if found.binary or bound != "clopper_pearson")
-    betas = tuple(beta for beta, _ in METHODS.values())
-    budgets = [found.first_of((NUM_TASKS, m)) for m in rollouts]
-    returns = orders(found.returns)
-    wanted = Grid(found.thresholds, bounds=bounds, methods=tuple(METHODS), betas=betas, deltas=DELTA, budgets=budgets)
-    safety = sweep(returns, wanted, support=found.support).safety[..., 0, :].mean(axis=0)
-    ways = [(bound, method) for bound, method in WAYS if bound in bounds]
+    ways = [(bound, method) for bound, method in WAYS if found.binary or bound != "clopper_pearson"]
+    budgets, returns = [found.first_of((NUM_TASKS, m)) for m in rollouts], orders(found.returns)
+    asked = {(bound, method): (bound, method, METHODS[method][0]) for bound, method in ways}
+    safety = certificates(returns, budgets, asked, found.thresholds, found.support)
     levels = {way: _levels(returns, [m for _, m in budgets], found.support, *way) for way in ways}
-    for i, (_, m) in enumerate(budgets):
-        curves = {(bound, method): safety[i, bounds.index(bound), *_place(method)] for bound, method in ways}
-        yield Panel(name, found, m, curves, {way: float(level[i]) for way, level in levels.items()})
-
-
-def _place(method: str) -> tuple[int, int]:
-    """Among methods and betas: each method at its own beta."""
-    place = list(METHODS).index(method)
-    return place, place
+    for i, budget in enumerate(budgets):
+        curves = {way: each.mean(axis=0) for way, each in safety[i].items()}
+        yield Panel(name, found, budget, curves, {way: float(level[i]) for way, level in levels.items()})
 
 
 def _levels(
@@ -91,10 +81,8 @@ def _rollouts(name: str, full: bool) -> tuple[int, ...]:
 def _rows(found: list[Panel]) -> Iterator[tuple[Any, ...]]:
     """The curves of the figure, a row per threshold; a bound that the returns do not allow has no number."""
     for one in found:
-        curves = [one.safety[way] if way in one.safety else [""] * len(one.domain.thresholds) for way in WAYS]
-        for b, share, *numbers in zip(one.domain.thresholds, one.domain.share, *curves, strict=True):
-            safety = (number if number == "" else float(number) for number in numbers)
-            yield one.name, len(one.domain.returns), one.num_rollouts, float(b), float(share), *safety
+        curves = [one.safety.get(way, [""] * len(one.domain.thresholds)) for way in WAYS]
+        yield from one.domain.rows(one.name, one.budget, curves)
 
 
 def _table(one: Panel) -> list[str]:
@@ -104,7 +92,7 @@ def _table(one: Panel) -> list[str]:
         (BOUNDS[bound][0], method, f"{METHODS[method][0]:g}", float(safety[nearest]), one.levels[bound, method])
         for (bound, method), safety in one.safety.items()
     ]
-    title = f"{one.name}, {len(one.domain.returns)} × {one.num_rollouts}, delta = {DELTA:g}"
+    title = "{}, {} × {}, delta = {:g}".format(one.name, *one.budget, DELTA)
     columns = ("bound", "method", "beta", f"safety at {b:g}", f"return on {100 * WANTED:g} %")
     return [title, *markdown(columns, rows)]
 
@@ -118,13 +106,12 @@ def _figure(found: list[Panel]) -> Any:
 
 
 def _draw(axes: Any, one: Panel) -> None:
-    x = one.domain.thresholds
-    axes.plot(x, one.domain.share, color="black", linewidth=1, label="share of all tasks, not certified")
+    curves = []
     for (bound, method), safety in one.safety.items():
         (label, colour), (beta, style) = BOUNDS[bound], METHODS[method]
-        axes.plot(x, safety, style, color=colour, linewidth=1.2, label=f"{label}, {method}, β = {beta:g}")
-    axes.set_title(f"{one.name}, n = {len(one.domain.returns)}, m = {one.num_rollouts}", fontsize=9)
-    axes.set_xlabel(f"threshold B, {one.domain.unit}", fontsize=9)
+        label = f"{label}, {method}, β = {beta:g}"
+        curves.append((safety, {"linestyle": style, "color": colour, "linewidth": 1.2, "label": label}))
+    one.domain.draw(axes, one.name, one.budget, curves)
 
 
 EXPERIMENT = Experiment("bounds", "figures 10 and 11, the comparison of bounds: robots, zones, BridgeWorld", run)

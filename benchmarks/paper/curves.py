@@ -1,6 +1,6 @@
 """Certified safety over thresholds for several seeds: the settings of the paper, rows, pictures."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -60,7 +60,7 @@ def drawn(env: MultiTaskEnv, policy: Policy, seed: int, num_tasks: int, num_roll
     return np.asarray(collect(env, policy, tasks, key_rollouts, num_rollouts=num_rollouts))
 
 
-Ways = dict[str, tuple[str, str, float]]  # by name: bound, method, beta
+Ways = Mapping[Any, tuple[str, str, float] | tuple[str, str, float, float]]  # by name: bound, method, beta, any delta
 # For returns of 0 and 1.
 BINARY: Ways = {
     f"scenario, beta {PAPER_BETA:g} (the paper)": ("clopper_pearson", "scenario", PAPER_BETA),
@@ -75,12 +75,14 @@ def certificates(
     ways: Ways = BINARY,
     thresholds: np.ndarray = THRESHOLDS,
     support: tuple[float, float] = (0.0, 1.0),
-) -> list[dict[str, np.ndarray]]:
-    """For each (n, m), from the first tasks and rollouts: [seeds, t] by way."""
-    bounds, methods, betas = (tuple(dict.fromkeys(axis)) for axis in zip(*ways.values(), strict=True))
-    wanted = Grid(thresholds, bounds=bounds, methods=methods, betas=betas, deltas=DELTA, budgets=budgets)
-    safety = sweep(returns, wanted, support=support).safety[..., 0, :]
-    places = {name: (bounds.index(b), methods.index(m), betas.index(beta)) for name, (b, m, beta) in ways.items()}
+) -> list[dict[Any, np.ndarray]]:
+    """For each (n, m), from the first tasks and rollouts: [seeds, t] by way; all in one sweep."""
+    each = {name: (*way, DELTA)[:4] for name, way in ways.items()}
+    axes = [tuple(dict.fromkeys(axis)) for axis in zip(*each.values(), strict=True)]
+    names = ("bounds", "methods", "betas", "deltas")
+    wanted = Grid(thresholds, budgets=budgets, **dict(zip(names, axes, strict=True)))
+    safety = sweep(returns, wanted, support=support).safety
+    places = {name: [axis.index(x) for axis, x in zip(axes, way, strict=True)] for name, way in each.items()}
     return [{name: safety[:, i, *place] for name, place in places.items()} for i in range(len(budgets))]
 
 
@@ -94,6 +96,23 @@ def panel(
     """The share of tasks with their averages, and each way to certify."""
     methods = {"empirical": empirical(returns, thresholds), **certified}
     return [Curve(experiment, name, safety, exact, thresholds) for name, safety in methods.items()]
+
+
+def by_budget(
+    returns: np.ndarray,
+    budgets: Sequence[tuple[int, int]],
+    exact: np.ndarray,
+    *,
+    title: str = "",
+    more: Callable[[np.ndarray], dict[str, np.ndarray]] = lambda first: {},
+    thresholds: np.ndarray = THRESHOLDS,
+    **settings: Any,
+) -> Iterator[list[Curve]]:
+    """One panel per budget, of the first tasks and rollouts of each seed."""
+    found = certificates(returns, budgets, thresholds=thresholds, **settings)
+    for (n, m), certified in zip(budgets, found, strict=True):
+        first = returns[:, :n, :m]
+        yield panel(f"{title}n = {n}, m = {m}", first, certified | more(first), exact, thresholds)
 
 
 def adaptive(

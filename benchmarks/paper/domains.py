@@ -5,7 +5,8 @@ policies. Smaller numbers of tasks and rollouts take the first of ten random ord
 """
 
 import functools
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,6 +53,19 @@ class Domain(NamedTuple):
     def share(self) -> np.ndarray:
         """The share of all tasks whose mean return is at least each threshold, [t]; not a certificate."""
         return empirical(self.returns[None], self.thresholds)[0]
+
+    def rows(self, name: str, budget: tuple[int, int], curves: Iterable[Iterable[Any]]) -> Iterator[tuple[Any, ...]]:
+        """Curves of a figure, a row per threshold, with the share of all tasks."""
+        for numbers in zip(self.thresholds, self.share, *curves, strict=True):
+            yield name, *budget, *(each if each == "" else float(each) for each in numbers)
+
+    def draw(self, axes: Any, name: str, budget: tuple[int, int], curves: Iterable[tuple[np.ndarray, Any]]) -> None:
+        """The share of all tasks, and curves with their styles."""
+        axes.plot(self.thresholds, self.share, color="black", linewidth=1, label="share of all tasks, not certified")
+        for y, style in curves:
+            axes.plot(self.thresholds, y, **style)
+        axes.set_title("{}, n = {}, m = {}".format(name, *budget), fontsize=9)
+        axes.set_xlabel(f"threshold B, {self.unit}", fontsize=9)
 
     def first_of(self, budget: tuple[int, int]) -> tuple[int, int]:
         """The budget (n, m), cut to the returns that there are."""

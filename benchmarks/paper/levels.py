@@ -4,16 +4,16 @@ The curves are those of the paper's certificate at the pairs (beta, delta) of th
 More betas say which of them certifies the most, on average over thresholds from one end of the support to the other.
 """
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks._common import markdown
-from benchmarks.paper.curves import DEFAULT_BETA, DELTA
+from benchmarks.paper.curves import DEFAULT_BETA, DELTA, certificates
 from benchmarks.paper.domains import Domain, domain, orders
 from benchmarks.paper.experiment import Experiment, Findings, grid
-from jaxcert.sweep import Grid, sweep
 
 DOMAINS = ("cheetah", "walker", "zones")
 BUDGETS = ((50, 100), (100, 100), (200, 50), (200, 100))
@@ -22,34 +22,29 @@ PAIRS = (*((beta, 1e-2) for beta in (1e-2, 1e-3, 1e-4, 1e-6)), (1e-4, 0.1), (1e-
 BETAS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 DELTAS = (1e-3, 0.01, 0.1)
 STYLES = dict(zip(DELTAS, ("--", "-", ":"), strict=True))
-PAPER = "the paper"
+PAPER, DEFAULT = "the paper", "default"
 
 
 class Panel(NamedTuple):
-    """A domain with all its returns, a budget (n, m), the betas, rising, and by way [seeds, betas, deltas, t]."""
+    """A domain with all its returns, a budget (n, m), and the safety by (way, beta, delta), [seeds, t]."""
 
     name: str
     domain: Domain
     budget: tuple[int, int]
-    betas: tuple[float, ...]
-    safety: dict[str, np.ndarray]
+    safety: dict[tuple[str, float, float], np.ndarray]
 
-    def curve(self, way: str, beta: float, delta: float) -> np.ndarray:
+    def curve(self, *key: Any) -> np.ndarray:
         """The certified safety, [t]: the mean over orders."""
-        return self.safety[way][:, self.betas.index(beta), DELTAS.index(delta)].mean(axis=0)
+        return self.safety[key].mean(axis=0)
 
-    def mean(self, way: str, beta: float, delta: float) -> float:
+    def mean(self, *key: Any) -> float:
         """And over thresholds."""
-        return float(self.curve(way, beta, delta).mean())
+        return float(self.curve(*key).mean())
 
     def best(self, way: str, delta: float) -> float:
         """The beta with the largest mean."""
-        return max(self.betas, key=lambda beta: self.mean(way, beta, delta))
-
-    @property
-    def default(self) -> str:
-        """The way that is the default of jaxcert: the last one."""
-        return list(self.safety)[-1]
+        betas = (beta for each, beta, level in self.safety if (each, level) == (way, delta))
+        return max(betas, key=lambda beta: self.mean(way, beta, delta))
 
     @property
     def size(self) -> str:
@@ -58,10 +53,10 @@ class Panel(NamedTuple):
 
 
 def ways(binary: bool) -> dict[str, tuple[str, str]]:
-    """Bound and method: the paper's first, the default last."""
+    """Bound and method."""
     bound, default = ("clopper_pearson",) * 2 if binary else ("empirical_bernstein", "betting")
     between = {} if binary else {"empirical Bernstein, binomial": (bound, "binomial")}
-    return {PAPER: (bound, "scenario"), **between, "default": (default, "binomial")}
+    return {PAPER: (bound, "scenario"), **between, DEFAULT: (default, "binomial")}
 
 
 def guideline(delta: float, num_tasks: int) -> float:
@@ -69,17 +64,14 @@ def guideline(delta: float, num_tasks: int) -> float:
     return float(f"{delta / num_tasks:.6g}")
 
 
-def panels(name: str, budgets: tuple[tuple[int, int], ...]) -> Iterator[Panel]:
+def panels(name: str, budgets: tuple[tuple[int, int], ...]) -> list[Panel]:
     found = domain(name, max(m for _, m in budgets))
     budgets = tuple(dict.fromkeys(map(found.first_of, budgets)))
-    betas = tuple(sorted({*BETAS, *(guideline(delta, n) for delta in DELTAS for n, _ in budgets)}))
-    chosen = ways(found.binary)
-    bounds, methods = (tuple(dict.fromkeys(axis)) for axis in zip(*chosen.values(), strict=True))
-    wanted = Grid(found.thresholds, bounds=bounds, methods=methods, betas=betas, deltas=DELTAS, budgets=budgets)
-    safety = sweep(orders(found.returns), wanted, support=found.support).safety
-    for i, budget in enumerate(budgets):
-        one = {way: safety[:, i, bounds.index(b), methods.index(m)] for way, (b, m) in chosen.items()}
-        yield Panel(name, found, budget, betas, one)
+    betas = sorted({*BETAS, *(guideline(delta, n) for delta in DELTAS for n, _ in budgets)})
+    levels = itertools.product(ways(found.binary).items(), betas, DELTAS)
+    asked = {(way, beta, delta): (*how, beta, delta) for (way, how), beta, delta in levels}
+    safety = certificates(orders(found.returns), budgets, asked, found.thresholds, found.support)
+    return [Panel(name, found, *each) for each in zip(budgets, safety, strict=True)]
 
 
 def run(full: bool) -> Findings:
@@ -93,14 +85,12 @@ def run(full: bool) -> Findings:
 def _rows(found: list[Panel]) -> Iterator[tuple[Any, ...]]:
     """The curves of the figure, a row per threshold."""
     for one in found:
-        curves = [one.curve(PAPER, *pair) for pair in PAIRS]
-        curves.append(one.curve(one.default, DEFAULT_BETA, DELTA))
-        for numbers in zip(one.domain.thresholds, one.domain.share, *curves, strict=True):
-            yield one.name, *one.budget, *map(float, numbers)
+        curves = [*(one.curve(PAPER, *pair) for pair in PAIRS), one.curve(DEFAULT, DEFAULT_BETA, DELTA)]
+        yield from one.domain.rows(one.name, one.budget, curves)
 
 
 def _by_beta(found: list[Panel]) -> list[str]:
-    pairs = [(one, way) for one in found for way in one.safety]
+    pairs = [(one, way) for one in found for way in dict.fromkeys(way for way, *_ in one.safety)]
     rows = [(one.name, one.size, way, *(one.mean(way, beta, DELTA) for beta in BETAS)) for one, way in pairs]
     title = f"certified safety by beta, the mean over thresholds; delta = {DELTA:g}"
     return [title, *markdown(("domain", "n × m", "way", *(f"{beta:g}" for beta in BETAS)), rows)]
@@ -120,10 +110,10 @@ def _guideline(found: list[Panel]) -> list[str]:
 
 def _above(found: list[Panel]) -> Iterator[str]:
     """How many curves, of all orders, ways and betas, come above the share of all tasks somewhere."""
-    for j, delta in enumerate(DELTAS):
-        curves = [safety[:, :, j] > one.domain.share + 1e-6 for one in found for safety in one.safety.values()]
-        above, total = (sum(int(each.any(axis=-1).sum()) for each in curves), sum(each[..., 0].size for each in curves))
-        yield f"delta = {delta:g}: {above} of {total} curves above the share of all tasks"
+    for delta in DELTAS:
+        each = ((one, safety) for one in found for key, safety in one.safety.items() if key[2] == delta)
+        above = np.concatenate([np.any(safety > one.domain.share + 1e-6, axis=-1) for one, safety in each])
+        yield f"delta = {delta:g}: {above.sum()} of {above.size} curves above the share of all tasks"
 
 
 def _figure(found: list[Panel]) -> Any:
@@ -138,15 +128,13 @@ def _draw(axes: Any, one: Panel) -> None:
 
     betas = sorted({beta for beta, _ in PAIRS}, reverse=True)
     colours = dict(zip(betas, colormaps["viridis"](np.linspace(0.85, 0, len(betas))), strict=True))
-    x = one.domain.thresholds
-    axes.plot(x, one.domain.share, color="black", linewidth=1, label="share of all tasks, not certified")
-    default = one.curve(one.default, DEFAULT_BETA, DELTA)
-    axes.plot(x, default, color="#d55e00", linewidth=1.8, label=f"default, β = {DEFAULT_BETA:g}, δ = {DELTA:g}")
+    label = f"default, β = {DEFAULT_BETA:g}, δ = {DELTA:g}"
+    curves = [(one.curve(DEFAULT, DEFAULT_BETA, DELTA), {"color": "#d55e00", "linewidth": 1.8, "label": label})]
     for beta, delta in PAIRS:
         label = f"the paper, β = {beta:g}, δ = {delta:g}"
-        axes.plot(x, one.curve(PAPER, beta, delta), STYLES[delta], color=colours[beta], linewidth=1.2, label=label)
-    axes.set_title("{}, n = {}, m = {}".format(one.name, *one.budget), fontsize=9)
-    axes.set_xlabel(f"threshold B, {one.domain.unit}", fontsize=9)
+        style = {"linestyle": STYLES[delta], "color": colours[beta], "linewidth": 1.2, "label": label}
+        curves.append((one.curve(PAPER, beta, delta), style))
+    one.domain.draw(axes, one.name, one.budget, curves)
 
 
 EXPERIMENT = Experiment("levels", "figures 7 to 9, the ablation of beta and delta: cheetah, walker, zones", run)

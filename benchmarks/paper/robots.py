@@ -4,21 +4,10 @@ From the sample returns: ten orders of tasks and rollouts, of which a budget tak
 safety there is that of the whole sample. delta = 0.01, empirical Bernstein for the paper.
 """
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
 import jaxcert
-from benchmarks.paper.curves import (
-    DEFAULT_BETA,
-    PAPER_BETA,
-    Curve,
-    Ways,
-    certificates,
-    empirical,
-    findings,
-    panel,
-)
+from benchmarks.paper.curves import DEFAULT_BETA, PAPER_BETA, Curve, Ways, by_budget, empirical, findings
 from benchmarks.paper.domains import ROBOTS, orders
 from benchmarks.paper.experiment import Experiment, Findings
 
@@ -33,21 +22,14 @@ WAYS: Ways = {
 }
 
 
-def panels(
-    robot: str, returns: np.ndarray, budgets: Sequence[tuple[int, int]], exact: np.ndarray
-) -> Iterator[list[Curve]]:
-    found = certificates(returns, budgets, WAYS, THRESHOLDS, SUPPORT)
-    for (n, m), certified in zip(budgets, found, strict=True):
-        yield panel(f"{robot}, n = {n}, m = {m}", returns[:, :n, :m], certified, exact, THRESHOLDS)
-
-
 def run(full: bool) -> Findings:
     """At the size of the samples in any case, which takes seconds."""
-    found = []
+    found: list[list[Curve]] = []
     for robot in ROBOTS:
         returns = orders(jaxcert.sample_returns(robot))
         budgets = [(n, min(m, returns.shape[2])) for n, m in SAMPLE_BUDGETS]
-        found += panels(robot, returns, budgets, empirical(returns[:1], THRESHOLDS)[0])
+        share, settings = empirical(returns[:1], THRESHOLDS)[0], {"thresholds": THRESHOLDS, "support": SUPPORT}
+        found += by_budget(returns, budgets, share, title=f"{robot}, ", ways=WAYS, **settings)
     return findings(found)
 
 

@@ -5,7 +5,7 @@ delta = 0.01, ten seeds fixed beforehand; mean and one standard deviation over s
 
 import numpy as np
 
-from benchmarks.paper.curves import SEEDS, THRESHOLDS, Curve, adaptive, certificates, drawn, findings, panel
+from benchmarks.paper.curves import SEEDS, THRESHOLDS, Curve, adaptive, by_budget, drawn, findings
 from benchmarks.paper.experiment import Experiment, Findings
 from jaxcert.tasks import simple_grid
 
@@ -16,9 +16,7 @@ BUDGETS = ((250, 1000), (30, 100), (30, 1000), (100, 100), (100, 1000))
 def panels() -> list[list[Curve]]:
     """One panel per budget; the smaller ones use the first tasks and rollouts of the largest."""
     returns = np.stack([drawn(simple_grid.ENV, simple_grid.POLICY, seed, *BUDGETS[0]) for seed in SEEDS])
-    exact, found = np.asarray(simple_grid.safety(THRESHOLDS)), certificates(returns, BUDGETS)
-    pairs = zip(BUDGETS, found, strict=True)
-    return [panel(f"n = {n}, m = {m}", returns[:, :n, :m], certified, exact) for (n, m), certified in pairs]
+    return [*by_budget(returns, BUDGETS, np.asarray(simple_grid.safety(THRESHOLDS)))]
 
 
 def run(full: bool) -> Findings:

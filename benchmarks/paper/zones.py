@@ -10,18 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.paper.curves import (
-    DELTA,
-    SEEDS,
-    THRESHOLDS,
-    Curve,
-    adaptive,
-    certificates,
-    drawn,
-    empirical,
-    findings,
-    panel,
-)
+from benchmarks.paper.curves import DELTA, SEEDS, THRESHOLDS, Curve, adaptive, by_budget, drawn, empirical, findings
 from benchmarks.paper.experiment import Experiment, Findings
 from jaxcert import certify
 from jaxcert.bounds import betting
@@ -58,22 +47,16 @@ def panels(size: Size, means: np.ndarray) -> Iterator[list[Curve]]:
 
     The means are the mean returns of the evaluation set.
     """
-    exact = safety_of(means)
     returns = np.stack([returns_of(seed, *size.budgets[-1]) for seed in size.seeds])
-    for (n, m), found in zip(size.budgets, certificates(returns, size.budgets), strict=True):
-        first = returns[:, :n, :m]
-        newer = {name: _certified(first, settings) for name, settings in NEWER.items()}
-        yield panel(f"n = {n}, m = {m}", first, found | newer, exact)
+    return by_budget(returns, size.budgets, empirical(means[None, :, None])[0], more=_newer)
 
 
-def safety_of(means: np.ndarray) -> np.ndarray:
-    """The share of tasks at or above each threshold, [t]."""
-    return empirical(means[None, :, None])[0]
+def _newer(returns: np.ndarray) -> dict[str, np.ndarray]:
+    def safety(settings: dict[str, Any]) -> np.ndarray:
+        found = (certify(one, THRESHOLDS, support=(0, 1), delta=DELTA, **settings) for one in returns)
+        return np.stack([np.asarray(one.safety) for one in found])
 
-
-def _certified(returns: np.ndarray, settings: dict[str, Any]) -> np.ndarray:
-    found = [certify(one, THRESHOLDS, support=(0, 1), delta=DELTA, **settings) for one in returns]
-    return np.stack([np.asarray(one.safety) for one in found])
+    return {name: safety(settings) for name, settings in NEWER.items()}
 
 
 def success(means: np.ndarray) -> str:

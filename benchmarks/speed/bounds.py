@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks._common import in_turns, seconds
-from benchmarks.speed.rows import Row, sample
+from benchmarks._common import Row, in_turns, seconds
+from benchmarks.speed.rows import sample, timed
 from jaxcert import bounds, certify
 from jaxcert.returns.summaries import Histogram
 
@@ -44,7 +44,8 @@ def floors(megabytes: int = 64) -> Iterator[Row]:
         for where, label in ((None, name), (mask, f"{name}, masked")):
             pair = functools.partial(bound, x, where), functools.partial(jax.jit(least), x, where)
             ours, base = in_turns(*pair, 15)
-            yield Row("floors", label, f"[{n}, {NUM_ROLLOUTS}]", ours, ours / base, f"times {least.__name__}")
+            size, unit = f"[{n}, {NUM_ROLLOUTS}]", f"times {least.__name__}"
+            yield from timed("floors", label, size, ours, ours / base, unit)
 
 
 # --- 10^6 tasks with 10^3 rollouts each, taken in batch by batch ---------------------------------------------------
@@ -56,10 +57,11 @@ def summaries() -> Iterator[Row]:
     """Returns are drawn on the device, and the drawing is not timed."""
     name, size = f"histogram of {BINS} bins, dkw", f"[{NUM_TASKS}, {NUM_ROLLOUTS}]"
     spent, summary, megabytes = _take_in(Histogram.empty(NUM_TASKS, support=(0, 1), num_bins=BINS))
-    yield Row("summaries", name, size, spent, NUM_TASKS * NUM_ROLLOUTS / spent, "rollouts/s", None, megabytes)
+    rate = NUM_TASKS * NUM_ROLLOUTS / spent
+    yield from timed("summaries", name, size, spent, rate, "rollouts/s", megabytes=megabytes)
     certificate = functools.partial(certify, summary, [0.2, 0.4], delta=0.01, bound="dkw")
     first, later = seconds(certificate, 1), seconds(certificate, 3)
-    yield Row("summaries", f"certify from {name}", size, later, first_call_seconds=first)
+    yield from timed("summaries", f"certify from {name}", size, later, first=first)
 
 
 def _take_in(summary: Any) -> tuple[float, Any, float | None]:

@@ -7,7 +7,8 @@ import jax
 import numpy as np
 
 import jaxcert
-from benchmarks.speed.rows import Row, jitted
+from benchmarks._common import Row
+from benchmarks.speed.rows import jitted
 from jaxcert.rollouts import collect
 from jaxcert.tasks import bridge_world
 
@@ -22,9 +23,9 @@ def tasks() -> Iterator[Row]:
     for name, world in WORLDS.items():
         mean, certified = (functools.partial(call, world) for call in (_mean, _certificate))
         episodes = functools.partial(jax.lax.map, mean)
-        yield jitted("tasks", name, "10^7 episodes", episodes, keys, repeats=3)
+        yield from jitted("tasks", name, "10^7 episodes", episodes, keys, repeats=3)
         size = "[200, 1000], t = 600"
-        yield jitted("tasks", f"{name}, certified", size, certified, jax.random.key(0), repeats=10)
+        yield from jitted("tasks", f"{name}, certified", size, certified, jax.random.key(0), repeats=10)
 
 
 def _returns(world: bridge_world.World, key: jax.Array, n: int, m: int) -> jax.Array:

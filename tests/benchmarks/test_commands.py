@@ -9,7 +9,7 @@ from benchmarks.tightness.__main__ import PARTS as TIGHTNESS
 
 ROOT = Path(__file__).parents[2]
 GPU = {"sides", "steps", "arb"}
-SPEED = {"first_calls", "collect", "streaming"}
+SPEED = {"first_calls", "collect"}
 PARTS = {"monitoring": MONITORING, "paper": EXPERIMENTS, "tightness": TIGHTNESS, "gpu": GPU, "speed": SPEED}
 
 

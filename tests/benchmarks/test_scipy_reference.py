@@ -2,17 +2,16 @@
 
 import numpy as np
 import pytest
-from scipy import optimize
 
 from benchmarks import scipy_reference as reference
 
-# num_tasks, num_violations, beta, delta, binomial epsilon, scenario epsilon, K; by mpmath at 30 digits.
+# num_tasks, num_violations, beta, delta, scenario epsilon, K; by mpmath at 30 digits.
 ROWS = [
-    (1000, 146, 1e-4, 0.01, 0.1739003491196205, 0.2024794584563248, 851),
-    (500, 5, 1e-6, 0.05, 0.02091034385261093, 0.04194147585200712, 494),
-    (200, 5, 0.05, 0.01, 0.06760426098797329, 0.2652059862731982, 171),
-    (50, 5, 1e-4, 0.01, 0.2415768014266183, 0.3535311704298423, 44),
-    (5, 0, 1e-3, 0.01, 0.6024953247712740, 0.8610489618282809, 4),
+    (1000, 146, 1e-4, 0.01, 0.2024794584563248, 851),
+    (500, 5, 1e-6, 0.05, 0.04194147585200712, 494),
+    (200, 5, 0.05, 0.01, 0.2652059862731982, 171),
+    (50, 5, 1e-4, 0.01, 0.3535311704298423, 44),
+    (5, 0, 1e-3, 0.01, 0.8610489618282809, 4),
 ]
 
 
@@ -23,24 +22,11 @@ def random_returns(seed: int, num_tasks: int, num_rollouts: int) -> np.ndarray:
     return -1.0 + 4.0 * rng.beta(20.0 * centre, 20.0 * (1.0 - centre), (num_tasks, num_rollouts))
 
 
-def betting_by_definition(task: np.ndarray, beta: float) -> float:
-    """Solve the betting bound of one task with support starting at 0 by SciPy's scalar solvers."""
-
-    def excess(mu: float) -> float:
-        wealth = lambda bet: -np.sum(np.log1p(bet * (task / mu - 1.0)))  # noqa: E731
-        best = optimize.minimize_scalar(wealth, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
-        return -float(best.fun) + np.log(beta)
-
-    return float(optimize.brentq(excess, 1e-9, np.mean(task), xtol=1e-12))
-
-
-@pytest.mark.parametrize(("n", "k", "beta", "delta", "binomial", "scenario", "num_valid"), ROWS)
-def test_vectorised_epsilons_have_the_reference_values(n, k, beta, delta, binomial, scenario, num_valid):
+@pytest.mark.parametrize(("n", "k", "beta", "delta", "scenario", "num_valid"), ROWS)
+def test_vectorised_risks_have_the_reference_values(n, k, beta, delta, scenario, num_valid):
     epsilon, found = reference.vectorised_scenario_epsilon([k], n, beta, delta)
     np.testing.assert_allclose(epsilon, [scenario], rtol=0, atol=1e-8)
     np.testing.assert_array_equal(found, [num_valid])
-    found = reference.vectorised_binomial_epsilon([k], n, beta, delta)
-    np.testing.assert_allclose(found, [binomial], rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize(("num_tasks", "beta", "delta"), [(1, 1e-3, 0.1), (9, 0.5, 0.01), (25, 1e-3, 0.05)])
@@ -58,13 +44,5 @@ def test_plain_and_vectorised_certify_agree():
     np.testing.assert_allclose(plain.lower_bounds, vectorised.lower_bounds, rtol=1e-12)
     np.testing.assert_array_equal(plain.num_violations, vectorised.num_violations)
     np.testing.assert_allclose(plain.epsilon, vectorised.epsilon, rtol=0, atol=1e-8)
-    assert plain.num_valid is not None
-    assert vectorised.num_valid is not None
     np.testing.assert_array_equal(plain.num_valid, vectorised.num_valid)
     assert len(np.unique(plain.num_violations)) > 4
-
-
-def test_betting_agrees_with_scalar_solvers():
-    returns = random_returns(1, 6, 30)
-    expected = [-1.0 + betting_by_definition(task + 1.0, 0.03) for task in returns]
-    np.testing.assert_allclose(reference.vectorised_betting(returns, 0.03, (-1.0, 3.0)), expected, atol=1e-7)
