@@ -1,6 +1,7 @@
 """The certificate: its statement, its inputs, and its status."""
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
@@ -318,8 +319,10 @@ def certificate_of(
     return answer(Certificate, fields, num_tasks, rows, **words, **settings)
 
 
-def naming(sentence: str, policies: Sequence[str]) -> str:
-    """Put the names of two policies into a sentence; without policies it stays unchanged."""
+def naming(sentence: str, policies: Sequence[str], group: str = "") -> str:
+    """Put the names of two policies into sentences, a line each, and the condition on the rows of a group."""
+    if group:
+        sentence = re.sub("(?m)^(With .*?): ", lambda start: f"{start[1]}, where {group}: ", sentence)
     if not policies:
         return sentence
     return sentence.replace(A_MINUS_B, " minus that of ".join(policies)).replace(_MINUS, " minus ".join(policies))

@@ -87,7 +87,7 @@ def _of_rows(
     # Differing numbers have been reported; the remaining rows have their words compared.
     accepted = [row if lines[i] else accepted[i] for i, row in enumerate(rows)]
     named = [each.called or "" for each in data[:2]] if of_two(found) else []
-    words, notes = of_words(found, question, rows, accepted, named)
+    words, notes = _of_words(found, question, rows, accepted, lambda text: naming(text, named, data[0].roles.group))
     return differences + words, notes
 
 
@@ -113,12 +113,12 @@ def _counted_otherwise(
     return _record(record, again, data)["rows"][0]
 
 
-def of_words(
+def _of_words(
     found: Any,
     question: Question,
     rows: Sequence[dict[str, Any]],
     computed: Sequence[dict[str, Any]],
-    policies: Sequence[str],
+    named: Callable[[str], str],
 ) -> tuple[list[str], list[str]]:
     """Errors in the sentences (another sentence, or a figure that the data do not support), and notes."""
     before = [{} if other is row else other for row, other in zip(rows, computed, strict=True)]
@@ -132,7 +132,7 @@ def of_words(
         return [
             other["sentence"]
             if other and all(entry[name] == other[name] for name in columns)
-            else naming(sentence(recorded, i), policies)
+            else named(sentence(recorded, i))
             for i, (entry, other) in enumerate(zip(entries, before, strict=True))
         ]
 

@@ -176,10 +176,9 @@ class Groups(NamedTuple):
 
     @property
     def said(self) -> list[str]:
-        """The sentences, each after the name of its group."""
+        """The sentences, each with the name of its group."""
         pairs = zip(self.names, self.answers, strict=True)
-        lines = [(name, naming(line, self.policies)) for name, each in pairs for line in str(each).splitlines()]
-        return [f"{name}: {line}" if name else line for name, line in lines]
+        return [line for name, each in pairs for line in naming(str(each), self.policies, name).splitlines()]
 
     @property
     def table(self) -> dict[str, list[str]]:

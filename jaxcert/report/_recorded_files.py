@@ -140,6 +140,8 @@ def recorded_roles(held: Mapping[str, Any], *, metric: bool = False) -> Roles:
     found = {name: tuple(x) if isinstance(x, list) else x for name, x in (held.get("roles") or {}).items()}
     if unknown := found.keys() - set(PICKED):
         raise ValueError(f"its roles have {sorted(unknown)[0]!r:.40}; expected some of {', '.join(PICKED)}")
+    if found.get("group", "") not in (*found.get("where", ()), ""):
+        raise ValueError(f"its group is {found['group']!r:.60}, which is not among the conditions on its rows")
     if found.keys() & {"successes", "trials", "value"}:
         counts = f"{found.get('successes', found.get('value', Columns().value))}/{found.get('trials')}"
         if roles.value != counts:

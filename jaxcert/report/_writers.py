@@ -83,7 +83,7 @@ def certificate_record(
         raise ValueError(f"support is given; the question {asked.name!r} has none")
     _check_sample(certificate, asked, data, others)
     policies = names_of([data, *others[:1]]) if data is not None and of_two(certificate) else []
-    rows = _rows(jax.tree.map(np.asarray, certificate), asked, policies)
+    rows = _rows(jax.tree.map(np.asarray, certificate), asked, policies, data.roles.group if data else "")
     _check_whole(certificate, support, asked)
     together = getattr(certificate, "simultaneous", False)
     names = (getattr(certificate, name, None) for name in ("bound", "method"))
@@ -228,8 +228,8 @@ def sizes_of(counts: np.ndarray) -> dict[str, int]:
     return {"min": int(counts.min()), "max": int(counts.max()), "total": int(counts.sum())}
 
 
-def _rows(certificate: Any, question: Question, policies: Sequence[str]) -> list[dict[str, Any]]:
-    rows = [{**row, "sentence": naming(row["sentence"], policies)} for row in rows_of(certificate, question)]
+def _rows(certificate: Any, question: Question, policies: Sequence[str], group: str) -> list[dict[str, Any]]:
+    rows = [{**row, "sentence": naming(row["sentence"], policies, group)} for row in rows_of(certificate, question)]
     if certificate is sampled(certificate):
         return rows
     names = [name for name, field in question.rows.columns.items() if field in CHANGED]
