@@ -30,6 +30,7 @@ from jaxcert.report._exact_check import check_witnessed
 from jaxcert.report._in_words import observed_means
 from jaxcert.report.html._report_parts import MOST_REASONS, reasons_of
 from jaxcert.report.html._report_tables import Sample, certified_columns
+from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._readers import policies_of
 
@@ -146,7 +147,7 @@ def _findings(answer: Answer) -> tuple[Finding, ...] | None:
 def print_answers(request: Request, answers: Mapping[str, Answer]) -> None:
     """Print the answers, one for each group of rows if a column names groups, and their joint confidence."""
     for group, answer in answers.items():
-        _console.say(*([] if request.by is None else [f"{request.by} = {group}"]))
+        _console.say(*([] if request.by is None else [quoted_condition(f"{request.by} = {group}")]))
         _print(answer)
         _console.say(*([] if request.by is None else [""]))
     _console.say(*filter(None, [together(request, answers)]))
@@ -180,7 +181,7 @@ def _not_shown(answer: Answer) -> Iterator[str]:
         is_open = question.rows is MEAN_ROWS and found.status != Status.INVALID_INPUT and float(found.mean) < 0
         if means is None or not is_open:
             continue
-        (a, b), ahead = answer.policies, float(means.mean())
+        (a, b), ahead = map(quoted, answer.policies), float(means.mean())
         said = f"Not shown: that {a} is better than {b} on average. In these data it is"
         if ahead > 0:
             yield f"{said} by {ahead:.3g}; {how_many_show(listed=question.listed)}."

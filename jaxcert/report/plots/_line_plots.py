@@ -23,6 +23,7 @@ from jaxcert.report.plots._axes import (
     styles,
     thresholds_of,
 )
+from jaxcert.returns._labels import quoted
 
 if TYPE_CHECKING:
     from jaxcert.certificates import Certificate
@@ -140,7 +141,7 @@ def plot_evidence(rows: "Sequence[Row]", *, alpha: float, title: str = "", ax: A
 def plot_pairs(trials: "PairedTrials", *, ax: Any = None) -> Any:
     """Draw the evidence that a policy is better than another, after each pair or block, by their labels in the log."""
     declared, evidence = trials.declared, trials.evidence()
-    claims = [f"{one} better than {other}" for one, other in itertools.permutations(declared.labels, 2)]
+    claims = [f"{one} better than {other}" for one, other in itertools.permutations(map(quoted, declared.labels), 2)]
     curves = sorted(zip(claims, np.log(evidence).T.tolist(), strict=True))  # an order that reveals no blinded policy
     level = {f"shown, with confidence {confidence(declared.delta)}": float(trials.state.goal[0])}
     how = {"title": trials.path.name, "xlabel": f"{declared.noun}s"}
