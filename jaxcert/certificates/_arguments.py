@@ -95,16 +95,6 @@ def divided(delta: Any, dtype: np.dtype, parts: int, exact: Callable[[float], fl
     return jnp.where((below > 0) & (below < 1), quotient(below, size) * (1 - 8 * unit_roundoff(dtype)), jnp.nan)
 
 
-def last_count(num_smallest: Any, num_tasks: int) -> int:
-    """The largest number of violations that certifies anything; ValueError if it is out of range."""
-    if num_smallest is None:
-        return num_tasks - 1
-    whole = isinstance(num_smallest, int | np.integer) and not isinstance(num_smallest, bool)
-    if not (whole and 1 <= num_smallest <= num_tasks):
-        raise ValueError(f"num_smallest is {num_smallest!r}; expected a whole number from 1 to {num_tasks}, the tasks")
-    return int(num_smallest) - 1
-
-
 def prepare_lower_bounds(lower_bounds: Any, validate: bool) -> Any:
     """Lower bounds [..., n], rounded down. If one is NaN or +inf, all become NaN, which certifies nothing."""
     require_real("lower_bounds", lower_bounds)

@@ -16,7 +16,7 @@ from jaxcert.certificates._arguments import (
     refuse_choice,
     thresholds_of,
 )
-from jaxcert.certificates._certificate import Certificate, certificate_of, source_of
+from jaxcert.certificates._certificate import Certificate, answer, quantity_of, source_of
 from jaxcert.certificates._counting import solved
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS, OF_WEIGHTED, defaults, proven, warned
@@ -161,7 +161,8 @@ def certified(
         if sample.weights is not None and not weighted.strata:
             fields["max_weight"] = sample.weights.largest
     name = chosen.name if sample.weights is None else f"weighted_{chosen.name}"
-    found = certificate_of(fields, sample.num_tasks, len(rounded), per_task.name, name, plain, **settings)
+    settings |= {"bound": per_task.name, "method": name, "quantity": quantity_of(per_task.name, plain)}
+    found = answer(Certificate, fields, sample.num_tasks, len(rounded), **settings)
     return warned(found) if validate and chosen.caveat else found
 
 
@@ -213,7 +214,7 @@ def certify_lower_bounds(
     levels: Any = prepare_thresholds(thresholds, lower.dtype, validate)
     sample = sample_of_numbers(lower)
     fields = solved(chosen, None, sample, padded_rows(levels, sample), beta, delta)
-    certificate = certificate_of(fields, sample.num_tasks, len(levels), "given", method, None)
+    certificate = answer(Certificate, fields, sample.num_tasks, len(levels), bound="given", method=method)
     return warned(certificate) if validate and chosen.caveat else certificate
 
 

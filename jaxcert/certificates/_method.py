@@ -54,8 +54,6 @@ class Tail(NamedTuple):
     search: Callable[..., Any]
     finish: Callable[..., Solution]  # (these arrays, k, n, beta) -> the solution
     of_beta: bool = False  # whether the search depends on beta
-    # (n, beta, delta) -> the search that suffices at these known numbers; by default the one for all.
-    known: Callable[..., Callable[..., Any]] | None = None
 
 
 class Levels(NamedTuple):
@@ -129,9 +127,8 @@ def table_of(tail: Tail, num_tasks: int, size: int, deltas: Any, beta: Any = 0.5
 
 @functools.lru_cache(maxsize=1024)
 def _row(tail: Tail, num_tasks: int, delta: float, beta: float, dtype: np.dtype) -> Any:
-    k, known = np.arange(num_tasks + 1, dtype=dtype), (num_tasks, beta, delta)
-    search = tail.known(*known) if tail.known else tail.search
-    return kept_rows(search, k, *(np.full(k.shape, value, dtype) for value in known))
+    k = np.arange(num_tasks + 1, dtype=dtype)
+    return kept_rows(tail.search, k, *(np.full(k.shape, value, dtype) for value in (num_tasks, beta, delta)))
 
 
 def solve(

@@ -7,10 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._types import Numeric
-from jaxcert.certificates._access import Answer
+from jaxcert.certificates._access import OverTime
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import AT_EVERY_MOMENT, first_reached, new_task_from
+from jaxcert.certificates._certificate import new_task_from
 from jaxcert.certificates._figures import LISTED, Told, ceil_figures, floor_figures, floor_to, nothing, of_tasks, reach
 from jaxcert.certificates._figures import at_least as share_of_new_tasks
 from jaxcert.numerics._rounding import Side as Rounding
@@ -19,7 +18,7 @@ from jaxcert.numerics._rounding import cast_host
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class RequirementsCertificate(Answer):
+class RequirementsCertificate(OverTime):
     """Certified share of new tasks, or number of tasks of a list, that meet several requirements at once; a pytree.
 
     With probability at least 1 - delta over the sampled tasks and rollouts: a new task from the same distribution meets
@@ -90,33 +89,10 @@ class RequirementsCertificate(Answer):
             for claim, binary, low, high in rows
         )
 
-    def first_reached(self, safety: Numeric) -> jax.Array:
-        """The number of tasks after which the method "anytime" certified a safety; 0 if it did not.
-
-        Args:
-            safety: the wanted safety in (0, 1), a scalar.
-
-        Returns:
-            int32[...].
-
-        Raises:
-            ValueError: for a safety outside (0, 1) that is concrete, or an answer by another method.
-        """
-        return first_reached(self.history, safety, axis=-1)
-
-    @property
-    def _start(self) -> str:
-        return f"{super()._start}{'' if self.history is None else AT_EVERY_MOMENT}"
-
     @property
     def beta(self) -> jax.Array:
         """The level; with an axis of one row where the data chose it."""
         return self.level if self.chosen is None else self.level[..., None]
-
-    @property
-    def by_bounds(self) -> bool:
-        """Whether a task passes by bounds at one level that was given."""
-        return self.method == "binomial" and self.chosen is None
 
     @property
     def num_missed(self) -> jax.Array:

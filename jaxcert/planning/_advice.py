@@ -139,7 +139,7 @@ def _explanation(
         certificate.num_tasks,
         num_rollouts,
         float(certificate.beta),
-        float(certificate.delta_below),
+        float(certificate.delta) * (1.0 if certificate.safety_upper is None else 0.5),  # the part of that end
         certificate.bound if certificate.bound in BOUNDS else None,
         ends,
         certificate.safety.dtype,

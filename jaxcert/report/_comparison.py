@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates import Status, sentence
+from jaxcert.certificates import Status
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
@@ -132,7 +132,7 @@ def _of_words(
         return [
             other["sentence"]
             if other and all(entry[name] == other[name] for name in columns)
-            else named(sentence(recorded, i))
+            else named(recorded._sentence(i))
             for i, (entry, other) in enumerate(zip(entries, before, strict=True))
         ]
 

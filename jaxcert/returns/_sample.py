@@ -172,7 +172,8 @@ def _of_array(
             x, where = jax.device_put((x, where))
     n, m = (1, *x.shape)[-2:]
     if m < needs.min_rollouts:
-        raise ValueError(f"returns have {m} rollout per task; {needs.name} needs at least {needs.min_rollouts}")
+        found = f"{m} rollout{'s' * (m > 1)} per task"
+        raise ValueError(f"returns have {found}; {needs.name} needs at least {needs.min_rollouts}")
     if validate:
         check_counts(needs, where, first)
         # Host values are checked before they are rounded, which would move some into the support.

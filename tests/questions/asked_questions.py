@@ -24,7 +24,7 @@ OPTIONS = {
     "safety_level": {"simultaneous": True},
     "cvar": {"cap": [0.8, 1.0]},
     "episode": {"num_episodes": 2, "rollouts": "first"},
-    "band": {"num_smallest": 20},
+    "band": {"kind": "equal_local_levels"},
     "weighted": {"max_weight": 1.5},
     "stratified": {"frequencies": ("a=0.5", "b=0.5")},
     "improvement": {},
