@@ -95,6 +95,11 @@ class RequirementsCertificate(OverTime):
         return self.level if self.chosen is None else self.level[..., None]
 
     @property
+    def by_bounds(self) -> bool:
+        """Whether a task passes by bounds at one level that was given."""
+        return self.method == "binomial" and self.chosen is None
+
+    @property
     def num_missed(self) -> jax.Array:
         """How many tasks are not shown to meet each requirement, int32[..., r]."""
         return jnp.sum(self.missed, axis=-1, dtype=jnp.int32)

@@ -56,8 +56,8 @@ def _times_read(document: Mapping[str, Any], given: int) -> int:
     files = [file for record in document["certificates"] for file in _files_of(record)]
     of_metrics = any(map(takes_metrics, document["certificates"]))
     of_rows = given == 1 and all((file.get("roles") or {}).get("only") for file in files)
-    different = len({file.get("sha256", place) for place, file in enumerate(files)})
-    if not (of_metrics or of_rows) or not 0 < different <= given:
+    named = {file.get("sha256", place) for place, file in enumerate(files)}
+    if not (of_metrics or of_rows) or not 0 < len(named) <= given:
         return 1
     of_board = document.get("leaderboard")
     count = len(of_board["order"] if of_board else _files_of(document["certificates"][0]))

@@ -163,8 +163,7 @@ def reasons_of(
     """
     if question.metrics_of(certificate):
         whys = [*map(str, filter(None, advice))] or [certificate.why_not_more]
-        by_bounds = certificate.method in COUNTING and certificate.chosen is None  # at one level, that was given
-        few = sample.num_rollouts <= FEW_ROLLOUTS and by_bounds and whys[0]
+        few = sample.num_rollouts <= FEW_ROLLOUTS and certificate.by_bounds and whys[0]
         return [("more", ". ".join([*whys, *[OTHER_METHODS] * bool(few)]))] if whys[0] else []
     if question.each is None or not all(each.has_rollouts for each in sample.data if question.listed):
         return []
