@@ -154,8 +154,8 @@ def _strata_of(name: str, rows: Rows, task: Coded) -> np.ndarray:
     if mixed := next((repr(label) for label in times if times[label] > 1), None):
         raise ValueError(f"task {mixed:.40} is in several strata by column {name!r:.42}; expected one for each task")
     labels = np.fromiter((stratum for _, stratum in pairs), column.entries.dtype)
-    check_printable(f"column {quoted(name)} holds", labels.tolist())
     check_spelling(labels, f"column {name} holds", TAKEN_FOR_TWO)
+    check_printable(f"column {quoted(name)} holds", labels.tolist())
     return labels
 
 

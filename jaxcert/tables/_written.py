@@ -158,8 +158,8 @@ def _labels(content: bytes, name: str, num_tasks: int) -> np.ndarray:
     if labels.shape != (num_tasks,) or labels.dtype.kind not in "biuU":
         found = f"shape {labels.shape} and dtype {labels.dtype}"
         raise ValueError(f"array {name!r:.40} has {found}; expected a word or a whole number for each task")
-    check_printable(f"array {name!r:.40} holds", labels.tolist())
     check_spelling(labels, f"array {name!r:.40} holds", TAKEN_FOR_TWO)
+    check_printable(f"array {name!r:.40} holds", labels.tolist())
     return labels
 
 
