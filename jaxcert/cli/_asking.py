@@ -182,8 +182,6 @@ def asked_of(asking: Asking, num_policies: int = 1) -> dict[str, Any]:
             raise ValueError(not_taken(f"--{name} is", question))
     checked_options(question, options)
     found = given.get(question.each or "") or options.get(question.each or "")
-    if question.each is not None and not found and question.rows.of_successes is None:
-        raise ValueError(f"--{question.each} missing; the question {question.name!r} needs one or more")
     return {question.name: None if question.each is None else list(found or [])}
 
 

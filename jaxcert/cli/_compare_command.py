@@ -21,7 +21,7 @@ from jaxcert.cli._reading import PolicySource, as_stated, checked, read_all, sou
 from jaxcert.cli._request import Answer, Request, check_listed, completed
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
-from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, order_of
+from jaxcert.report._leaderboard import Leaderboard, asked_of_each, leaderboard_document, with_order
 from jaxcert.report.html._pages_of_several import write_several
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, names_of
@@ -87,15 +87,16 @@ def print_leaderboard(
 ) -> None:
     """Certify every policy and every pair, print a row for each policy, and write the wanted files."""
     asking = request.asking
-    board = _board(request, len(sources))
+    asked, listed = _asked(request, len(sources)), bool(asking.listed)
     named = enumerate(dict.fromkeys(each.file for each in sources), 1)
     request.outputs.check(*((f"file {i}", file) for i, file in named))
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
         data = as_stated(read(**request.roles), asking.support)
-        check_listed(data, board.answered[0], asking, of=board.answered[-1])
+        board = Leaderboard(asked, listed, names_of(data), float(asking.delta or 0.0), data=data)
+        check_listed(data, board.questions[0], asking, of=board.questions[-1])
         show("certifying")
-        found = _leaderboard(board, data, asking)
+        found = _certified(board, asking)
         write_files(
             request,
             axes=lambda: draw_intervals(found, request.outputs.title or "Leaderboard"),
@@ -112,7 +113,7 @@ def _of_order(asking: Asking) -> bool:
     return asking.question in QUESTIONS and not QUESTIONS[asking.question].rows.columns
 
 
-def _board(request: Request, num_policies: int) -> Board:
+def _asked(request: Request, num_policies: int) -> dict[str, Any]:
     """The questions about the policies; ValueError for options of two policies or of other questions."""
     asking = request.asking
     of_order = _of_order(asking)
@@ -128,39 +129,36 @@ def _board(request: Request, num_policies: int) -> Board:
                 f"--{name.replace('_', '-')} is given with {num_policies} files, of which a leaderboard is printed; "
                 "expected two files, or --threshold and the settings of these certificates alone"
             )
-    board = board_of(asking.threshold, asking.listed, num_policies, has_means=asking.question is None)
     check_open_unit("delta", asking.delta)
-    bound = None if _of_list(board, asking) else asking.bound
+    bound = None if _of_list(asking) else asking.bound
     of_thresholds = {"--bound": bound, "--beta": asking.beta, "--method": asking.method}
     given = [name for name, value in of_thresholds.items() if value is not None]
     if given and not asking.threshold:
         raise ValueError(f"{' and '.join(given)} given, for certificates at thresholds; expected --threshold as well")
-    return board
+    return asked_of_each(asking.threshold, listed=bool(asking.listed), has_means=asking.question is None)
 
 
-def _leaderboard(board: Board, data: Sequence[ReturnsFile], asking: Asking) -> Leaderboard:
-    """The certificates, each at its share of delta; successes have a support.
+def _certified(board: Leaderboard, asking: Asking) -> Leaderboard:
+    """Add the certificates, each at its share of delta; successes have a support.
 
     Bound, beta and method belong to the questions at thresholds.
     """
-    delta = float(asking.delta or 0.0)
-    of_each = [completed(board.answered[-1], asking, each.like, each.known_support) for each in data]
+    of_each = [completed(board.questions[-1], asking, each.like, each.known_support) for each in board.data]
     support = of_each[0]["support"]
-    at = asking._replace(support=support, delta=board.share(delta))
-    of_mean = at._replace(beta=None, method=None, bound=_of_list(board, asking))
+    at = asking._replace(support=support, delta=board.share)
+    of_mean = at._replace(beta=None, method=None, bound=_of_list(asking))
     settings = {name: of_mean if fixed is None else at for name, fixed in board.asked.items()}
     answers = []
-    for each in data:
+    for each in board.data:
         given = {name: completed(QUESTIONS[name], own, each.like) for name, own in settings.items()}
         answers.append({name: ask(QUESTIONS[name], [each], board.asked[name], own) for name, own in given.items()})
-    order = order_of(board, data, support, delta)
-    return Leaderboard(board, delta, support, data, names_of(data), answers, order)
+    return with_order(board._replace(support=support, answers=answers))
 
 
-def _of_list(board: Board, asking: Asking) -> str | None:
+def _of_list(asking: Asking) -> str | None:
     """The given bound for successes, if the means are over a list, which also allows it."""
     bound = asking.bound
-    return bound if board.listed and bound in BOUNDS and BOUNDS[bound].binary else None
+    return bound if asking.listed and bound in BOUNDS and BOUNDS[bound].binary else None
 
 
 def _print(request: Request, found: Leaderboard) -> None:
@@ -175,7 +173,7 @@ def _print(request: Request, found: Leaderboard) -> None:
     pairs = [f"{a} and {b}" for (i, a), (j, b) in every if not shown[i, j]]
     if pairs:
         more = f", and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
-        how = f"{how_many_show(listed=found.board.listed)}, with the smaller delta of a pair"
+        how = f"{how_many_show(listed=found.listed)}, with the smaller delta of a pair"
         _console.say(f"Not told apart: {', '.join(pairs[:_MOST_PAIRS])}{more}; {how}.")
     for name, data, answers in zip(found.names, found.data, found.answers, strict=True):
         at = {name: each for name, each in answers.items() if QUESTIONS[name].each}

@@ -24,7 +24,7 @@ from jaxcert.cli._options import (
 from jaxcert.cli._outputs import FORCE, check_new, check_outputs, write_plot
 from jaxcert.cli._reading import PolicySource, as_stated, read_all, told
 from jaxcert.planning import Assumptions, Plan, allocated, plan, plan_difference, plan_suite, success_table, task_table
-from jaxcert.planning._known_designs import DESIGNS
+from jaxcert.planning._designs import DESIGNS
 from jaxcert.planning._pilot import support_of
 from jaxcert.questions._ask import check_others_finished
 from jaxcert.report import plot_plan

@@ -61,8 +61,8 @@ def _remedy(path: Path, options: dict[str, Any], expected: Mapping[str, str | No
 
 
 def as_stated(files: Sequence[ReturnsFile], support: Any) -> list[ReturnsFile]:
-    """The returns of the compared policies; without a support they are successes if all are 0 or 1."""
-    found = [file.without_support(support) for file in files]
+    """The files as successes, if no support is declared and the numbers of all of them are 0 or 1; else as they are."""
+    found = [file.with_successes(support) for file in files]
     return found if all(is_successes(each.returns) for each in found) else list(files)
 
 
@@ -187,7 +187,7 @@ def told(*files: ReturnsFile) -> list[str]:
 
 @options
 class FolderOptions(NamedTuple):
-    """The line about a folder; None if there is none."""
+    """The options for a folder of Parquet files, which is read as a summary."""
 
     num_bins: int | None = option(
         "N", "Of a folder: returns are rounded down to one of N + 1 values, by default 100; 1 for returns of 0 and 1."

@@ -13,7 +13,6 @@ from jaxcert.certificates import Certificate, Status
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._certificate import is_difference
-from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
 from jaxcert.planning._advice_on_bounds import Advice, Setting, advice_by, advice_on, impossible
 from jaxcert.planning._advice_on_requirements import advice_on_requirements
@@ -68,7 +67,10 @@ def advise(
     """
     if sampled(certificate) is not certificate:
         raise ValueError("certificate is one of a shift; expected the one of the sampled tasks, and a larger safety")
-    question = _advised(certificate)
+    question = question_of(certificate)
+    if not question.advised:
+        known = ", ".join(name for name, each in QUESTIONS.items() if each.advised)
+        raise ValueError(f"certificate is {kind_of(certificate)}, on which there is no advice; expected one of {known}")
     if not is_concrete(certificate.safety):
         raise ValueError("certificate is traced; expected one with values, outside of jit and vmap")
     check_single(certificate)
@@ -86,15 +88,6 @@ def advise(
     found = {place: explain(place) for place in missed[:limit]}
     size = len(certificate) if len(found) == len(missed) else max(found) + 1
     return tuple(found.get(place) for place in range(size))
-
-
-def _advised(certificate: Any) -> Question:
-    """The question that it answers, or ValueError if there is no advice on it."""
-    question = question_of(certificate)
-    if not question.advised:
-        known = ", ".join(name for name, question in QUESTIONS.items() if question.advised)
-        raise ValueError(f"certificate is {kind_of(certificate)}, on which there is no advice; expected one of {known}")
-    return question
 
 
 def misses(certificate: Any, *, safety: float | None = None) -> np.ndarray:

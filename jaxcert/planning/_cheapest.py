@@ -2,13 +2,12 @@
 
 import dataclasses
 import functools
-import math
 from collections.abc import Iterable
 
 import numpy as np
 
 from jaxcert.certificates._method import BINOMIAL
-from jaxcert.planning._design_kind import PerTask, Wish
+from jaxcert.planning._designs import PerTask, Wish
 from jaxcert.planning._goals import Goal, cdf, free_beta
 from jaxcert.planning._least_tasks import least_tasks, reaches
 from jaxcert.planning._plan import Design
@@ -34,9 +33,6 @@ class CheapestCertificate(Goal):
     def holds(self, design: Design) -> bool:
         """Whether it still does if the pilot tasks were luckier than tasks in general, as far as that is known."""
         return design.pessimistic is None or design.pessimistic >= self.power
-
-    def cost_to_beat(self, design: Design) -> float:
-        return design.cost if self.is_met(design) else math.inf
 
     def designs_of(self, name: str, rows: Iterable[tuple[int, np.ndarray, PerTask]]) -> list[Design]:
         """The cheapest design at each level, of the fewest tasks [G, k] for each number of allowed violations."""

@@ -8,12 +8,11 @@ import numpy as np
 from jaxcert._types import Array
 from jaxcert._validation import as_numbers, check_finite, check_open_unit
 from jaxcert.bounds import betting
-from jaxcert.planning._experiments import Experiments, Margin, fewest, kept_if_lucky, with_failures
+from jaxcert.planning._experiments import Experiments, Margin, Size, fewest, kept_if_lucky, plan_of, with_failures
 from jaxcert.planning._least_tasks import counts
 from jaxcert.planning._pilot import AssumedReturns, Assumptions, PilotReturns, ReorderedPilot, source_of
 from jaxcert.planning._plan import Plan
-from jaxcert.planning._simulation import check_trials
-from jaxcert.planning._sizes import Size, plan_of
+from jaxcert.planning._search import check_trials
 from jaxcert.planning._suite_plan import trials_of
 from jaxcert.returns._prepared import Support, split_support
 

@@ -5,7 +5,6 @@ the cheapest wanted certificate is in ``_cheapest.py``.
 """
 
 import dataclasses
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from jaxcert.bounds import betting
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.numerics import binomial_cdf
-from jaxcert.planning._design_kind import PerTask, Wish
+from jaxcert.planning._designs import PerTask, Wish
 from jaxcert.planning._least_tasks import MOST_TASKS, most_violations, on_rows, safety_of
 from jaxcert.planning._plan import Costs, Design
 
@@ -68,10 +67,6 @@ class Goal:
     def doubting(self, num_tasks: int) -> "Goal":
         """The goal under the assumption that this many pilot tasks were luckier than tasks in general."""
         return dataclasses.replace(self, doubted=num_tasks, tried=[])
-
-    def cost_to_beat(self, design: Design) -> float:
-        """The cost that other designs must undercut; infinite for goals that do not compare costs."""
-        return math.inf
 
     def designs_of(self, name: str, rows: Iterable[tuple[int, np.ndarray, PerTask]]) -> list[Design]:
         """The best design at each level, for rows of rollouts, levels and tasks: as many tasks as the budget allows."""

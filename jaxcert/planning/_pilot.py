@@ -65,8 +65,6 @@ def _binomials(num_trials: int, chances: np.ndarray) -> np.ndarray:
 
 # Tasks of an assumed distribution that one repetition draws.
 _ASSUMED_TASKS = 256
-# An assumed law is represented by the group means of this many sorted draws, in equal groups.
-_LAW, _LAW_SHARE = 2**14, 2**6
 # In units of the support: smaller ones are none in single precision, and their squares may be none in any.
 _LEAST_SPREAD = 1e-8
 
@@ -117,11 +115,6 @@ class PilotReturns:
         self.num_tasks = array.shape[0]
         self.binary = (low, high) == (0.0, 1.0) and bool(np.all((array == 0) | (array == 1)))
         self.known = estimated(array.sum(axis=1), array.shape[1]) if self.binary else None
-
-    @property
-    def law(self) -> Law | None:
-        """The law of the success probabilities; None for other returns."""
-        return None if self.known is None else self.known.law
 
     def successes(self, num_rollouts: int) -> np.ndarray | None:
         """How likely 0, 1, ... successes of a drawn task are, as ``rollouts_of`` draws them; None for other returns."""
@@ -257,14 +250,6 @@ class AssumedReturns:
         self.shape = mean * size, (1 - mean) * size
         self.num_tasks = _ASSUMED_TASKS
         self.binary = self.spread is None and (low, high) == (0.0, 1.0)
-
-    @property
-    def law(self) -> Law | None:
-        """The law of the success probabilities; None for other returns."""
-        if not self.binary:
-            return None
-        drawn = np.sort(np.random.default_rng(0).beta(*self.shape, size=_LAW)).reshape(-1, _LAW_SHARE)
-        return Law(drawn.mean(axis=1), np.full(len(drawn), _LAW_SHARE / _LAW))
 
     def successes(self, num_rollouts: int) -> np.ndarray | None:
         """How likely 0, 1, ... successes of a task are: a beta-binomial law; None for other returns."""

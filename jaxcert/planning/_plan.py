@@ -10,8 +10,7 @@ import numpy as np
 
 from jaxcert._validation import check_count, check_open_unit
 from jaxcert.certificates._arguments import choose
-from jaxcert.planning._design_kind import Kind, Wish
-from jaxcert.planning._known_designs import DESIGNS
+from jaxcert.planning._designs import DESIGNS, Kind, Wish
 from jaxcert.returns._required import Side
 
 # Smaller probabilities are shown as about 0.

@@ -11,9 +11,8 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import confidence, floor_to
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.planning._cheapest import CheapestCertificate
-from jaxcert.planning._design_kind import Kind, Wish, check_wish
+from jaxcert.planning._designs import DESIGNS, Kind, Wish, check_wish, usable
 from jaxcert.planning._goals import Goal, HighestReturn, LeastRisk
-from jaxcert.planning._known_designs import DESIGNS, usable
 from jaxcert.planning._pilot import (
     Assumptions,
     PilotOfMetrics,
@@ -24,8 +23,7 @@ from jaxcert.planning._pilot import (
     support_of,
 )
 from jaxcert.planning._plan import Costs, Design, Plan, figures, table_of
-from jaxcert.planning._search import MOST_SHOWN, different, reachable, searched
-from jaxcert.planning._simulation import Finish, Simulation, check_trials
+from jaxcert.planning._search import MOST_SHOWN, Finish, Simulation, check_trials, different, reachable, searched
 from jaxcert.returns._prepared import Support
 from jaxcert.returns._required import Requirement, requirements_of, sides_of
 

@@ -1,15 +1,149 @@
-"""The search for a design: coarse, then around the best of each kind."""
+"""The search for a design among simulated tasks: coarse, around the best of each kind, then a check on other tasks.
 
+The cheapest of many designs was lucky with the tasks that chose it. So the designs shown are simulated again, on
+sixteen times as many other tasks. The lower limits on a task's probability to pass hold for all designs together with
+95 % confidence, by a Clopper-Pearson limit for each.
+"""
+
+import dataclasses
+import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from jaxcert.planning._design_kind import Kind
-from jaxcert.planning._goals import Goal
+from jaxcert._validation import check_number
+from jaxcert.numerics import clopper_pearson_lower
+from jaxcert.planning._designs import Kind, PerTask, Wish, all_met
+from jaxcert.planning._goals import Goal, as_row
 from jaxcert.planning._least_tasks import MOST_TASKS
+from jaxcert.planning._pilot import ReorderedPilot, Source
 from jaxcert.planning._plan import Design
-from jaxcert.planning._simulation import Simulation
 from jaxcert.planning._successes import safety_in
+
+# Lengths of imagined tasks: numbers of rollouts between them are masked, so that few programs are compiled.
+LENGTHS = (16, 128, 1024)
+_BATCHES, _SIMULATED_TASKS = 8, 4096
+TIMES = 2 * _BATCHES
+_DOUBT = 0.05
+
+
+def check_trials(max_rollouts: Any) -> None:
+    """Raise ValueError for a number of rollouts per task that cannot be simulated."""
+    expected = f"a whole number from 1 to {LENGTHS[-1]:,}"
+    check_number("max_rollouts", max_rollouts, lambda m: m in range(1, LENGTHS[-1] + 1), expected)
+
+
+class Simulation:
+    """Simulated tasks, the same for every design, so that designs do not differ by luck."""
+
+    def __init__(self, source: Source | ReorderedPilot, wish: Wish, most: int, seed: tuple[int, ...]) -> None:
+        self.source, self.wish, self.most, self.seed = source, wish, most, seed
+        repeats = -(-_SIMULATED_TASKS // source.num_tasks)
+        self.num_repeats = -(-repeats // _BATCHES) * _BATCHES
+        self.num_simulated = self.num_repeats * source.num_tasks
+        self.drawn: dict[int, np.ndarray] = {}
+        self.courses: dict[tuple, PerTask] = {}
+
+    def run(self, kind: Kind, m: int, betas: np.ndarray) -> PerTask:
+        """Results of the tasks, [G, N], N = repeats × tasks."""
+        most = m if kind.stopped is None else self.most
+        key = kind.name, most, betas.tobytes()
+        if key not in self.courses:
+            self.courses[key] = self._course(kind, most, betas)
+        course = self.courses[key]
+        return course if kind.stopped is None else kind.stopped(course, m, self.wish.support[0])
+
+    def course(self, design: Design) -> PerTask:
+        """Results of the tasks under a design, [1, N]."""
+        return self.run(design.kind, design.num_rollouts, np.asarray([design.beta]))
+
+    def _course(self, kind: Kind, m: int, betas: np.ndarray) -> PerTask:
+        if self.wish.sides:
+            return all_met(self._returns(m), m, betas, self.wish)
+        found, threshold = kind.per_task(self._returns(m), m, betas, self.wish), self.wish.threshold
+        successes = None if kind.enough is None or threshold is None else self.source.successes(m)
+        if kind.enough is None or threshold is None or successes is None:
+            return found
+        reached = np.append(np.cumsum(successes[::-1])[::-1], 0.0)
+        return found._replace(passing=np.minimum(reached[kind.enough(m, betas, threshold)], 1.0))
+
+    def _returns(self, m: int) -> np.ndarray:
+        length = next(length for length in LENGTHS if length >= m)
+        if length not in self.drawn:
+            rng = np.random.default_rng([*self.seed, length])
+            drawn = self.source.draw(rng, self.num_repeats, length)
+            self.drawn[length] = drawn.reshape(-1, *drawn.shape[2:])
+        return self.drawn[length]
+
+
+def least_share(passed: np.ndarray, num_claims: int) -> float:
+    """Lower confidence limit on the probability to pass; the claims share the error probability."""
+    level = np.float32(_DOUBT / num_claims)
+    return float(clopper_pearson_lower(np.int32(passed.sum()), np.int32(passed.size), level))
+
+
+class Finish:
+    """The final check of this number of designs: confidence limits for their figures, from fresh simulated tasks.
+
+    ``doubtful``: the pilot's own rollouts, by which designs are judged if its tasks were lucky; None without a pilot.
+    """
+
+    def __init__(self, goal: Goal, simulation: Simulation, num_designs: int, doubtful: Simulation | None) -> None:
+        self.doubtful = doubtful
+        source, wish, most, (seed,) = simulation.source, simulation.wish, simulation.most, simulation.seed
+        self.goal, self.simulation, self.num_designs = goal, simulation, max(num_designs, 1)
+        self.fresh = [Simulation(source, wish, most, (seed, 3, i)) for i in range(TIMES)]
+        self.num_simulated = simulation.num_simulated + sum(each.num_simulated for each in self.fresh)
+
+    def of(self, design: Design, doubting: Goal | None = None) -> Design:
+        """The design with as many tasks as it needs, also for this goal if the pilot is doubted."""
+        goal, course = self.goal, self._course(design)
+        low = enough = self._least_passing(course)
+        if doubting is not None and self.doubtful is not None:
+            enough = min(low, float(doubting.passing(self.doubtful.course(design))[0]))
+        design = goal.final(goal.resized(design, enough, float(course.used.mean())))
+        course = self._course(design)
+        used, is_exact, row = float(course.used.mean()), course.passing is not None and goal.has_power, as_row(design)
+        course = course if is_exact else course._replace(passing=None)
+        parts = PerTask(course.lower.reshape(TIMES, -1), course.used)
+        apart = np.std(goal.values(parts, *as_row(design, TIMES)), ddof=1)
+        rng, value = np.random.default_rng([*self.simulation.seed, 0]), float(goal.values(course, *row)[0])
+        lucky = self._pessimistic(design, rng)  # NaN stays
+        return dataclasses.replace(
+            design,
+            num_violations=None if goal.wish.safety is None else design.num_violations,
+            rollouts_per_task=used,
+            cost=float(design.num_tasks * goal.costs.of_task(used)),
+            value=value,
+            standard_error=0.0 if is_exact else float(apart) / math.sqrt(TIMES),
+            least=float(goal.of_passing(np.asarray([low]), *row)[0]) if goal.has_power else None,
+            pessimistic=None if lucky is None else goal.sign * max(goal.sign * lucky, goal.sign * value),
+        )
+
+    def _pessimistic(self, design: Design, rng: np.random.Generator) -> float | None:
+        """The objective if the pilot tasks were lucky; None without a pilot, NaN for more rollouts than it has."""
+        doubtful = self.doubtful
+        if doubtful is None:
+            return None
+        if design.num_rollouts > doubtful.most:
+            return math.nan
+        return self.goal.pessimistic(doubtful.course(design), design, doubtful.source.num_tasks, rng)
+
+    def _course(self, design: Design) -> PerTask:
+        """Results of all tasks, [1, N]."""
+        found = [each.course(design) for each in self.fresh]
+        lower, used = (np.concatenate([getattr(one, name) for one in found], axis=1) for name in ("lower", "used"))
+        return PerTask(lower, used, found[0].passing)
+
+    def _least_passing(self, course: PerTask) -> float:
+        """Lower confidence limit on the probability that a task passes, at the confidence of one design."""
+        if self.goal.wish.threshold is None:
+            return 0.0
+        if course.passing is not None:
+            return float(course.passing[0])
+        return least_share(self.goal.passes(course.lower)[0], self.num_designs)
+
 
 _ROLLOUTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
 MOST_SHOWN = 6

@@ -12,7 +12,6 @@ import dataclasses
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.certificates import Certificate, floor_figures, floor_to
@@ -87,21 +86,11 @@ class Prospects(NamedTuple):
 
 
 def prospects(
-    law: Law | None,
-    num_rollouts: Any,
-    threshold: float,
-    *,
-    delta: Any,
-    power: float,
-    dtype: Any = None,
-    beta: jax.Array | None = None,
+    law: Law, num_rollouts: Any, threshold: float, *, delta: Any, power: float, dtype: Any, beta: jax.Array | None
 ) -> Prospects:
-    """Prospects of certificates with m trials [c], at their own levels or at one; without a law, tasks never fail."""
-    dtype = np.dtype(dtype or jnp.result_type(float))
+    """Prospects of certificates with m trials [c], at their own levels or at one."""
     rows = [levels_of(m, threshold, delta, dtype, beta) for m in num_rollouts]
     levels = Levels(*(np.stack(arrays) for arrays in zip(*rows, strict=True)))
-    if law is None:
-        return Prospects(levels, np.zeros(levels.enough.shape), power)
     trials = np.asarray(num_rollouts)[:, None, None]
     below = on_rows(binomial_cdf, levels.enough[..., None] - 1, trials, law.chances)
     return Prospects(levels, np.sum(below * law.weights, axis=-1), power)

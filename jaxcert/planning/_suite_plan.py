@@ -10,11 +10,10 @@ from jaxcert._validation import as_numbers, check_number, check_open_unit, is_co
 from jaxcert.bounds import betting
 from jaxcert.certificates import certify_suite, confidence
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.planning._experiments import Experiments, fewest
+from jaxcert.planning._experiments import Experiments, Size, fewest, plan_of
 from jaxcert.planning._pilot import Assumptions, Chances, PilotReturns, support_of
 from jaxcert.planning._plan import Plan
-from jaxcert.planning._simulation import check_trials
-from jaxcert.planning._sizes import Size, plan_of
+from jaxcert.planning._search import check_trials
 from jaxcert.returns._prepared import Support, split_support
 from jaxcert.tables._returns import how_many
 

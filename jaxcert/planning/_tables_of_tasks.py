@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 
+import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._types import Array, Numeric
+from jaxcert._types import Numeric
 from jaxcert._validation import as_numbers, check_open_unit
+from jaxcert.planning._highest_safety import most_of_successes
 from jaxcert.planning._least_tasks import MOST_TASKS, counts, least_tasks
-from jaxcert.planning._pilot import Assumptions, source_of
 from jaxcert.planning._plan import Plan
-from jaxcert.planning._successes import prospects
+from jaxcert.planning._successes import levels_of
 from jaxcert.tables._returns import how_many
 
 _HEADING = "The fewest tasks that certify a safety"
@@ -57,7 +58,7 @@ def task_table(
     found = least_tasks(rows[:, None], allowed, np.nan if beta is None else beta, delta)
     level = "its default" if beta is None else f"{beta:g}"
     names = ["no violation", *(how_many(k, "violation") for k in allowed[1:].tolist())]
-    table = _table(rows, names, found, f"> {MOST_TASKS:,}")
+    table = _table(rows, names, found)
     return Plan(f"{_HEADING}, by violations; delta {delta:g}, beta {level}", table, num_tasks=found)
 
 
@@ -66,64 +67,45 @@ def success_table(
     *,
     threshold: float,
     delta: float,
-    pilot: Array | Assumptions | None = None,
-    power: float = 0.9,
     num_rollouts: Sequence[int] = (1, 2, 4, 5, 10, 20, 50),
 ) -> Plan:
     """Tabulate how many tasks a safety of successes needs for each number of trials, as ``certify`` counts an array of
-    bool.
+    bool, if every trial succeeds, so that no smaller number of tasks is ever enough.
 
     Args:
         safeties: s, wanted safeties in (0, 1).
         threshold: B, the wanted probability of success, in (0, 1).
         delta: failure probability of the certificate, in (0, 1).
-        pilot: successes [n0, m0] of some tasks, or ``Assumptions`` with a ``rollout_spread`` of None; without it,
-            every trial succeeds, so that no smaller number of tasks is ever enough.
-        power: with a pilot, the probability with which the safety is to be certified.
         num_rollouts: m, the trials of each task.
 
     Returns:
-        A ``Plan`` whose ``num_tasks`` are integers [s, m]; printing it gives a table. With a pilot, the success
-        probabilities of tasks have the law that its counts suggest; the numbers are for one number of successes that
-        counts, the best of the few that ``certify`` tries.
+        A ``Plan`` whose ``num_tasks`` are integers [s, m]; printing it gives a table.
 
     Raises:
-        ValueError: for values out of range, or a pilot of other returns than 0 and 1.
+        ValueError: for values out of range.
 
     Example:
-        >>> from jaxcert.planning import Assumptions, success_table
+        >>> from jaxcert.planning import success_table
         >>> print(success_table([0.8, 0.9], threshold=0.5, delta=0.05, num_rollouts=(1, 4, 20)))
         The fewest tasks that certify a safety at 0.5, by trials of each; delta 0.05
         safety  1 trial  4 trials  20 trials
            0.8       29        22         21
            0.9       59        45         43
         if every trial succeeds; those that fail need more tasks
-        >>> skilled = Assumptions(mean=0.9, task_spread=0.1, rollout_spread=None)
-        >>> print(success_table([0.8, 0.9], threshold=0.5, delta=0.05, num_rollouts=(1, 4, 20), pilot=skilled))
-        The fewest tasks that certify a safety at 0.5, by trials of each; delta 0.05
-        safety  1 trial  4 trials  20 trials
-           0.8     none       246         63
-           0.9     none     1,350        215
-        in 0.9 of cases; more tasks approach a safety of 0.80 with 1, 0.95 with 4, 0.98 with 20
-        none: not with any number of tasks
     """
     rows = _safeties(safeties)
-    for name, value in (("threshold", threshold), ("delta", delta), ("power", power)):
+    for name, value in (("threshold", threshold), ("delta", delta)):
         check_open_unit(name, value)
-    law = None if pilot is None else source_of(pilot, (0, 1)).law
-    if pilot is not None and law is None:
-        raise ValueError("pilot has other returns than successes and failures; expected 0 and 1, or no rollout_spread")
     trials = np.atleast_1d(counts("num_rollouts", num_rollouts, 1)).tolist()
-    found = prospects(law, trials, threshold, delta=delta, power=power)
-    tasks, limits = found.tasks(rows[:, None]), zip(found.limit(), trials, strict=True)
-    said = ["if every trial succeeds; those that fail need more tasks"]
-    if law is not None:
-        reached = ", ".join(f"{limit:.2f} with {m}" for limit, m in limits)
-        said = [f"in {power:.4g} of cases; more tasks approach a safety of {reached}"]
-        said += [] if np.all(tasks) else ["none: not with any number of tasks"]
-    table = _table(rows, [how_many(m, "trial") for m in trials], tasks, "none")
-    heading = f"{_HEADING} at {threshold:g}, by trials of each; delta {delta:g}"
-    return Plan(heading, table, remarks=tuple(said), power=None if law is None else power, num_tasks=tasks)
+    levels = [levels_of(m, threshold, delta, jnp.result_type(float)) for m in trials]
+    best = [most_of_successes(each.levels, each.deltas) for each in levels]
+    tasks = np.asarray([[most.fewest(safety) for most in best] for safety in rows.tolist()])
+    return Plan(
+        f"{_HEADING} at {threshold:g}, by trials of each; delta {delta:g}",
+        _table(rows, [how_many(m, "trial") for m in trials], tasks),
+        remarks=("if every trial succeeds; those that fail need more tasks",),
+        num_tasks=tasks,
+    )
 
 
 def _safeties(values: Numeric | Sequence[float]) -> np.ndarray:
@@ -132,7 +114,7 @@ def _safeties(values: Numeric | Sequence[float]) -> np.ndarray:
     return rows
 
 
-def _table(safeties: np.ndarray, names: list[str], num_tasks: np.ndarray, none: str) -> dict[str, list[str]]:
+def _table(safeties: np.ndarray, names: list[str], num_tasks: np.ndarray) -> dict[str, list[str]]:
     """A row for each safety, and a named column for each of what stands beside it."""
-    cells = [[f"{n:,}" if n else none for n in column] for column in num_tasks.T.tolist()]
+    cells = [[f"{n:,}" if n else f"> {MOST_TASKS:,}" for n in column] for column in num_tasks.T.tolist()]
     return {"safety": [f"{s:.12g}" for s in safeties], **dict(zip(names, cells, strict=True))}

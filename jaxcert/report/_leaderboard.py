@@ -19,29 +19,33 @@ from jaxcert.report._in_words import column_texts, heading, observed_means
 from jaxcert.report._recompute import differing, of_delta, precision, support_of, told
 from jaxcert.report._writers import certificate_record
 from jaxcert.report.plots._interval_plot import Interval, shared_letters
-from jaxcert.tables import Returns
 from jaxcert.tables._aligned import in_one_order, stacked
 from jaxcert.tables._readers import ReturnsFile
 
 _ORDER = "at least as good as"
 
 
-class Board(NamedTuple):
-    """What is asked of each policy, and the division of delta."""
+class Leaderboard(NamedTuple):
+    """What is asked of each policy and the division of delta; then the certificates of each, and of their order."""
 
     asked: Mapping[str, Sequence[float] | None]  # the thresholds of a question, None for the mean; or only the order
     listed: bool  # whether tasks are a fixed list
-    num_policies: int
+    names: Sequence[str]
+    delta: float  # failure probability of all of it together
+    support: tuple[float, float] = (-np.inf, np.inf)  # as declared
+    data: Sequence[ReturnsFile] = ()
+    answers: Sequence[Mapping[str, Any]] = ()  # of each policy, by the names of the questions
+    order: Any = None  # whether policy i is certified to be at least as good as j, bool[p, p]
 
     @property
-    def questions(self) -> list[Question]:
+    def of_each(self) -> list[Question]:
         """The questions about one policy."""
         return [QUESTIONS[name] for name in self.asked]
 
     @property
-    def answered(self) -> list[Question]:
+    def questions(self) -> list[Question]:
         """The same; of the order alone, which is by means, that of the mean."""
-        return self.questions or usual_questions({}, shortcut="mean", listed=self.listed)
+        return self.of_each or usual_questions({}, shortcut="mean", listed=self.listed)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -49,41 +53,15 @@ class Board(NamedTuple):
 
         So a pair counts once: if A is better, the claim that A is at least as good as B is true, and vice versa.
         """
-        p, fixed = self.num_policies, [*self.asked.values()]
+        p, fixed = len(self.names), [*self.asked.values()]
         at = sum(len(thresholds) for thresholds in fixed if thresholds is not None)
         found = {"means": p * fixed.count(None), "statements at thresholds": p * at, "pairs": p * (p - 1) // 2}
         return {name: count for name, count in found.items() if count}
 
-    def share(self, delta: float) -> float:
-        """Delta of each statement: they fail together with a probability of at most their sum, which is below delta."""
-        return float(np.nextafter(delta / sum(self.counts.values()), 0))
-
-
-def board_of(
-    thresholds: Sequence[float] | None, listed: bool | None, num_policies: int, *, has_means: bool = True
-) -> Board:
-    """The usual questions about a list or about new tasks; without ``has_means`` the order alone."""
-    of_mean = usual_questions({}, shortcut="mean", listed=bool(listed)) if has_means else []
-    at = usual_questions({"threshold": thresholds}, listed=bool(listed)) if thresholds else []
-    asked = {question.name: None for question in of_mean} | {question.name: thresholds for question in at}
-    return Board(asked, bool(listed), num_policies)
-
-
-class Leaderboard(NamedTuple):
-    """Certificates of each policy and of their order."""
-
-    board: Board  # what was asked
-    delta: float  # failure probability of all of it together
-    support: tuple[float, float]  # as declared
-    data: Sequence[ReturnsFile]
-    names: Sequence[str]
-    answers: Sequence[Mapping[str, Any]]  # of each policy, by the names of the questions
-    order: np.ndarray  # whether policy i is certified to be at least as good as j, bool[p, p]
-
     @property
-    def questions(self) -> list[Question]:
-        """The answered questions."""
-        return self.board.answered
+    def share(self) -> float:
+        """Delta of each statement: they fail together with a probability of at most their sum, which is below delta."""
+        return float(np.nextafter(self.delta / sum(self.counts.values()), 0))
 
     @property
     def table(self) -> dict[str, list[str]]:
@@ -91,7 +69,7 @@ class Leaderboard(NamedTuple):
         sizes = self.order.sum(axis=1).tolist() if None in self.means else self.means
         best = sorted(range(len(sizes)), key=lambda i: -sizes[i])
         found: dict[str, list[str]] = {"policy": [self.names[i] for i in best]}
-        for i, question in itertools.product(best, self.board.questions):
+        for i, question in itertools.product(best, self.of_each):
             for title, text in _cells(question, self.answers[i][question.name]).items():
                 found.setdefault(title, []).append(text)
         return {**found, _ORDER: [", ".join(self.not_better(i)) or "-" for i in best]}
@@ -99,7 +77,7 @@ class Leaderboard(NamedTuple):
     @property
     def means(self) -> list[Any]:
         """The certified mean of each policy; None where none is asked."""
-        mean = next((name for name, thresholds in self.board.asked.items() if thresholds is None), None)
+        mean = next((name for name, thresholds in self.asked.items() if thresholds is None), None)
         return [None if mean is None else _certified(QUESTIONS[mean], each[mean]) for each in self.answers]
 
     @property
@@ -119,15 +97,15 @@ class Leaderboard(NamedTuple):
     @property
     def together(self) -> str:
         """The joint statement, and the division of delta."""
-        board, counts = self.board, self.board.counts
+        counts = self.counts
         counted = ", ".join(f"{count} {name}" for name, count in counts.items())
-        each, total = ceil_figures(board.share(self.delta)), sum(counts.values())
+        each, total = ceil_figures(self.share), sum(counts.values())
         shared = f" Delta is shared equally by {total} statements ({counted}): {each} each." if total > 1 else ""
         what = "this holds at once, means and their order" if "means" in counts else "this order holds at once,"
         listed = f"these {len(self.data[0].tasks)} tasks"
         return (
             f"With confidence {confidence(self.delta)} all of {what} over "
-            f"{listed if board.listed else 'new tasks from the same distribution'}.{shared} The order of two policies "
+            f"{listed if self.listed else 'new tasks from the same distribution'}.{shared} The order of two policies "
             f"is open if neither is named beside the other.{self._never_named}"
         )
 
@@ -164,23 +142,32 @@ def _certified(question: Question, answer: Any) -> float:
     return float(getattr(answer, question.rows.columns[question.rows.certified]))
 
 
-def order_of(board: Board, data: Sequence[Returns], support: tuple[float, float], delta: float) -> np.ndarray:
-    """Whether i is certified to be as good as j on average, bool[p, p]; never if j has unfinished rollouts."""
-    finished, share = np.asarray([not each.num_unfinished for each in data]), board.share(delta)
-    data = in_one_order(*data)
+def asked_of_each(
+    thresholds: Sequence[float] | None, *, listed: bool, has_means: bool = True
+) -> dict[str, Sequence[float] | None]:
+    """The usual questions about a list or about new tasks; without ``has_means`` the order alone."""
+    of_mean = usual_questions({}, shortcut="mean", listed=listed) if has_means else []
+    at = usual_questions({"threshold": thresholds}, listed=listed) if thresholds else []
+    return {question.name: None for question in of_mean} | {question.name: thresholds for question in at}
+
+
+def with_order(board: Leaderboard) -> Leaderboard:
+    """Add whether i is certified to be as good as j on average; never if j has unfinished rollouts."""
+    finished = np.asarray([not each.num_unfinished for each in board.data])
+    data = in_one_order(*board.data)
     order = np.eye(len(data), dtype=bool)
     if board.listed:
         pair = usual_questions({}, shortcut="mean", listed=True, num_policies=2)[0]
         for i, j in ((i, j) for i, j in itertools.permutations(range(len(data)), 2) if finished[j]):
-            answer = ask(pair, [data[i], data[j]], None, {"support": support, "delta": share})
+            answer = ask(pair, [data[i], data[j]], None, {"support": board.support, "delta": board.share})
             order[i, j] = _certified(pair, answer) >= 0
     else:
         returns, where = stacked(data)
-        level = float(np.nextafter(share * board.counts["pairs"], 0))
-        declared = None if returns.dtype == bool else support
+        level = float(np.nextafter(board.share * board.counts["pairs"], 0))
+        declared = None if returns.dtype == bool else board.support
         found = certify_ranking(returns, support=declared, delta=level, where=where)
         order |= (np.asarray(found.differences) >= 0) & finished
-    return np.asarray(linked(jnp.asarray(order)))
+    return board._replace(order=np.asarray(linked(jnp.asarray(order))))
 
 
 def leaderboard_document(found: Leaderboard) -> dict[str, Any]:
@@ -188,7 +175,7 @@ def leaderboard_document(found: Leaderboard) -> dict[str, Any]:
     pairs = zip(found.data, found.answers, strict=True)
     records = [
         certificate_record(answers[asked.name], data=each, support=found.support if asked.has_support else None)
-        for asked, (each, answers) in itertools.product(found.board.questions, pairs)
+        for asked, (each, answers) in itertools.product(found.of_each, pairs)
     ]
     return certificate_document(records, leaderboard=_entry(found))
 
@@ -198,7 +185,7 @@ def _entry(found: Leaderboard) -> dict[str, Any]:
     key = _ORDER.replace(" ", "_")
     return {
         "delta": found.delta,
-        "statements": found.board.counts,
+        "statements": found.counts,
         "order": [{"policy": name, key: found.not_better(i)} for i, name in enumerate(found.names)],
         "sentence": found.together,
     }
@@ -207,35 +194,33 @@ def _entry(found: Leaderboard) -> dict[str, Any]:
 def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) -> Iterator[str]:
     """How a document's statements about all policies differ from those that the returns give."""
     records, stated = document["certificates"], document["leaderboard"]
-    board = _asked_in(records, len(files))
+    names = [entry["policy"] for entry in stated["order"]]
+    board = _asked_in(records, names, stated["delta"])
     if board is None:
         yield "leaderboard: its certificates are not of one or two questions, asked of each policy in the same way"
         return
-    share, dtype = board.share(stated["delta"]), records[0]["settings"]["dtype"]
-    yield from of_delta(records, share, dtype, "its share of the leaderboard's is")
-    names = [entry["policy"] for entry in stated["order"]]
+    dtype = records[0]["settings"]["dtype"]
+    yield from of_delta(records, board.share, dtype, "its share of the leaderboard's is")
     for name, record in zip(itertools.cycle(names), records, strict=False):
         data = record["data"] or {}
         file, policy = data.get("file"), data.get("called") or (data.get("roles") or {}).get("only")
         if (Path(name).name != file) if policy is None else (name != policy):
             what = f", {policy!r}" if policy else ""
             yield f"leaderboard order: the policy {name!r} comes from the file {file!r}{what}"
-    support = support_of(records[0])
     with precision(dtype):
-        order = order_of(board, files, support, stated["delta"])
-    again = _entry(Leaderboard(board, stated["delta"], support, files, names, [], order))
+        again = _entry(with_order(board._replace(support=support_of(records[0]), data=files)))
     yield from told(differing("leaderboard", stated, again), "the returns give")
 
 
-def _asked_in(records: Sequence[Mapping[str, Any]], num_policies: int) -> Board | None:
-    """The questions about each policy; None if the document is no leaderboard, or the questions differ."""
+def _asked_in(records: Sequence[Mapping[str, Any]], names: Sequence[str], delta: float) -> Leaderboard | None:
+    """What is asked of each policy; None if the document is no leaderboard, or the questions differ."""
     fixed = []
     for record in records:
         name = record["fixed_beforehand"]
         fixed.append((record["question"], [row.get(name) for row in record["rows"]] if name else None))
-    asked, first = dict(fixed[::num_policies]), QUESTIONS.get(records[0]["question"]) if records else None
+    thresholds, first = next((at for _, at in fixed if at), None), QUESTIONS.get(records[0]["question"])
     if first is None:
         return None
-    board = board_of(next(filter(None, asked.values()), None), first.listed, num_policies)
-    same = fixed == [each for each in board.asked.items() for _ in range(num_policies)]
+    board = Leaderboard(asked_of_each(thresholds, listed=first.listed), first.listed, names, delta)
+    same = fixed == [each for each in board.asked.items() for _ in names]
     return board if same and len({str(record["settings"].get("support")) for record in records}) == 1 else None

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -48,7 +48,8 @@ def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
     found = {name: facts.get(name) for name in _ORIGIN} | dict.fromkeys(("task", "value")) | columns
     found["strata"] = data.roles.strata
     if locked.of_strata:
-        found["of_strata"] = {} if data.strata is None else tasks_of(data.strata)
+        labels = [] if data.strata is None else data.strata
+        found["of_strata"] = dict(sorted(Counter(str(label).strip() for label in labels).items()))
     unknown = [name for name in found if found[name] is None and getattr(locked, name) is not None]
     rows = data.roles.rows_picked
     picked = [f"only rows with {' and '.join(rows)} are read, which the protocol does not lock"] if rows else []
@@ -144,11 +145,6 @@ def check_size(num_tasks: int, num_rollouts: int) -> None:
     if num_tasks * num_rollouts > _MOST_EPISODES:
         found = f"{num_tasks} x {num_rollouts} episodes (tasks x rollouts)"
         raise ValueError(f"{found} cannot be held; expected at most {_MOST_EPISODES} in all")
-
-
-def tasks_of(strata: Iterable[Any]) -> dict[str, int]:
-    """How many tasks there are of each stratum, in the order of labels."""
-    return dict(sorted(Counter(str(label).strip() for label in strata).items()))
 
 
 def protocol_of(plan: Plan, strata: str | None = None, **others: Any) -> Protocol:

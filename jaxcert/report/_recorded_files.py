@@ -123,7 +123,7 @@ def _read(
             known[key] = read_summary(path, **how) if how else read_by(path, roles)
     if how:
         return known[key]
-    found = known[key].without_support(None if held.get("dtype") == "bool" else ())
+    found = known[key].with_successes(None if held.get("dtype") == "bool" else ())
     return dataclasses.replace(found, called=held.get("called"))
 
 

@@ -21,7 +21,7 @@ from jaxcert.tables._label_doubts import (
 )
 from jaxcert.tables._names import check_same_policy, may_tell_tasks, number_trials, tells
 from jaxcert.tables._outcome_doubts import Outcomes, ask_about_sums_and_gaps, check_outcomes, costs
-from jaxcert.tables._outcomes import as_counts, of_rates, single
+from jaxcert.tables._outcomes import as_counts, of_rates, outcomes_of_rows
 from jaxcert.tables._picked_rows import Rows, conditions_in, picked_rows, rows_of
 from jaxcert.tables._read import Beside, Read
 from jaxcert.tables._returns import Returns
@@ -98,13 +98,14 @@ def arrange(
 ) -> Returns:
     """The returns of rows; tasks in the order in which they first appear, a task's rollouts in the order of rows.
 
-    ``counted``, ``lacking`` and ``support`` are as in ``single``. A row may hold several values, one after another.
+    ``counted``, ``lacking`` and ``support`` are as in ``outcomes_of_rows``. A row may hold several values, one after
+    another.
     """
     names, labels = read.columns, read.task.entries
     check_spelling(labels, f"column {names.task} holds")
     check_pairs(read)
     how = {"counted": counted, "unfinished": roles.unfinished, "lacking": lacking, "support": support}
-    of_rows, totals, num_lacking = single(value, names.value, **how)
+    of_rows, totals, num_lacking = outcomes_of_rows(value, names.value, **how)
     tasks = read.task.repeated(len(value.places) // len(read.task.places))
     check_outcomes(names.value, totals, of_rows, dataclasses.replace(read, task=tasks), metric=roles.metric)
     found = padded(tasks.places[of_rows], totals, labels)

@@ -24,7 +24,7 @@ from jaxcert.tables._outcome_doubts import check_no_sum
 _MOST_ROLLOUTS = 100_000_000
 
 
-def single(
+def outcomes_of_rows(
     value: Coded,
     name: str,
     *,

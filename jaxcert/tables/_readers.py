@@ -7,15 +7,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from jaxcert._files import content_of, in_file
 from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._doubts import WAYS, told_of
 from jaxcert.tables._file_tables import arrow_table, csv_table, json_lines_table, json_table, parquet_table, unpacked
 from jaxcert.tables._label_doubts import ask_about_paths, check_tasks
 from jaxcert.tables._picked_rows import policies_in
-from jaxcert.tables._returns import Returns, ReturnsFile, check_missing, how_many
+from jaxcert.tables._returns import Returns, ReturnsFile, check_missing
 from jaxcert.tables._roles import Columns, Roles, conditions
 from jaxcert.tables._written import read_npy, read_npz
 from jaxcert.tables.formats import FORMATS, read_content, read_folder
@@ -148,7 +146,7 @@ def _of_file(path: Path, roles: Roles) -> tuple[Returns, dict[str, Any]]:
 def _of_table(table: Any, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     found, columns = arrange_table(table, roles)
     usual = Columns.unnamed_in(table.column_names)
-    return found, {"columns": columns, "usual_columns": usual, "told": _told(found, columns, roles)}
+    return found, {"columns": columns, "usual_columns": usual}
 
 
 def _of_arrays(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
@@ -176,27 +174,6 @@ def policies_of(path: Path, policy: str, where: str | Sequence[str] = ()) -> lis
     content = content_of(path, "returns")
     with in_file(path), warnings.catch_warnings(action="ignore", category=UserWarning):
         return policies_in(table_in(path, content, roles), roles)
-
-
-def _told(found: Returns, read: Columns, roles: Roles) -> str:
-    """A line about the columns that were read."""
-    fewest, most = int(found.num_rollouts.min()), int(found.num_rollouts.max())
-    trials = how_many(most, "trial") if fewest == most else f"{fewest} to {most} trials"
-    of_trial = f" from {read.trial}" if read.trial is not None and not found.counted else ""
-    what = "success" if found.returns.dtype == bool and not roles.metric else "value"
-    picked = "".join(f", where {each}" for each in roles.rows_picked)
-    count = found.num_unfinished
-    lacking = f"; {count} without an outcome, counted as {roles.unfinished:g}" if count else ""
-    tasks = how_many(len(found.tasks), "task")
-    strata = "" if found.strata is None else _told_strata(found.strata, roles.strata)
-    return f"{tasks} from {read.task}{strata}, {trials}{of_trial}, {what} from {read.value}{picked}{lacking}"
-
-
-def _told_strata(strata: np.ndarray, column: str | None) -> str:
-    """How many strata there are, and how many tasks each of them has."""
-    sizes = np.unique([str(label) for label in strata], return_counts=True)[1]
-    each = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
-    return f" in {len(sizes)} {'stratum' if len(sizes) == 1 else 'strata'} of {each} from {column}"
 
 
 def _kind_of(path: Path) -> str | None:

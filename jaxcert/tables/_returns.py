@@ -133,7 +133,7 @@ class ReturnsFile(Returns):
             as `sha256sum` writes it in the order of their paths.
         columns: which columns of a table were read, or as value which array; None for a file with `returns`.
         usual_columns: those that are read if none is named; "" in place of one where several could be meant.
-        told: what to tell the reader of a result about the file; "" for one of jaxcert's.
+        said: what the reader of another tool's file says of it, or "".
         fixed_list: whether the tasks are known to be a list that somebody made, such as a benchmark.
         known_support: the smallest and the largest return possible, if the tool fixes them.
         unfinished: the return that rollouts without an outcome of their own count as; None if there are none.
@@ -148,7 +148,7 @@ class ReturnsFile(Returns):
     sha256: str
     columns: Columns | None = None
     usual_columns: Columns | None = None
-    told: str = ""
+    said: str = ""
     fixed_list: bool = False
     known_support: tuple[float, float] | None = None
     unfinished: float | None = None
@@ -161,26 +161,47 @@ class ReturnsFile(Returns):
         """Describe a return, with its file."""
         return f"{self.path}: {super().place_of(index)}"
 
-    def without_support(self, support: Any) -> "ReturnsFile":
-        """These returns where such a support is declared: without one, numbers that are all 0 or 1 are successes."""
+    def with_successes(self, support: Any) -> "ReturnsFile":
+        """The same as successes, if no support is declared and all numbers are 0 or 1; else as it is."""
         found = as_successes(self.returns, support, self.where) if self.has_rollouts else self.returns
         if found is self.returns:
             return self
-        told = self.told.replace(", value from ", ", success from ")
-        return dataclasses.replace(self, returns=found, known_support=None, told=told)
+        return dataclasses.replace(self, returns=found, known_support=None)
+
+    @property
+    def told(self) -> str:
+        """What to tell the reader of a result about the file; "" for one of jaxcert's."""
+        return self._told([f"where {each}" for each in self.roles.rows_picked])
 
     @property
     def told_without_labels(self) -> str:
         """The same without labels of tasks and entries that are left out, and where files lie, for other readers."""
-        told, tasks = self.told, () if self.columns is None else self.columns.task.split(",")
-        for text in self.roles.rows_picked:
-            any_name = "|".join([*map(re.escape, tasks), ".*(?=!=)", ".*?"])
-            match = re.fullmatch(rf"\s*({any_name})\s*(!=|==?|\bin\b)\s*(.*)", text, re.DOTALL)
-            name, sign, wanted = map(str.strip, match.groups() if match else (text, "!=", ""))
-            shown = f"where {name} {sign} {re.sub(r'[^,]*/', '', wanted)}"  # the certificate states it
-            left_out = f"some {'tasks' if name in tasks else 'rows'} by {name}"
-            told = told.replace(f", where {text}", f", {left_out if name in tasks or sign == '!=' else shown}")
-        return told
+        return self._told([*map(self._shown, self.roles.rows_picked)])
+
+    def _told(self, picked: Sequence[str]) -> str:
+        """What a tool's reader said; else the roles of the columns that were read, or the name of the array."""
+        if self.said or self.columns is None or self.folder is not None:
+            return self.said
+        (task, trial, value), counts, of_task, of_trial = self.columns, self.num_rollouts, "", ""
+        if self.rows is not None:
+            of_task = f" from {task}{'' if self.strata is None else _told_strata(self.strata, self.roles.strata)}"
+            of_trial = f" from {trial}" if trial is not None and not self.counted else ""
+        trials = how_many(counts.max(), "trial") if not self.missing else f"{counts.min()} to {counts.max()} trials"
+        what = "success" if self.returns.dtype == bool and not self.roles.metric else "value"
+        told = [f"{how_many(len(self.tasks), 'task')}{of_task}", f"{trials}{of_trial}", f"{what} from {value}", *picked]
+        count = self.num_unfinished
+        lost = f"; {count} without an outcome, counted as {self.unfinished:g}" if count else ""
+        return f"{', '.join(told)}{lost}"
+
+    def _shown(self, condition: str) -> str:
+        """A condition on the rows, for other readers."""
+        tasks = () if self.columns is None else self.columns.task.split(",")
+        any_name = "|".join([*map(re.escape, tasks), ".*(?=!=)", ".*?"])
+        match = re.fullmatch(rf"\s*({any_name})\s*(!=|==?|\bin\b)\s*(.*)", condition, re.DOTALL)
+        name, sign, wanted = map(str.strip, match.groups() if match else (condition, "!=", ""))
+        if name in tasks or sign == "!=":
+            return f"some {'tasks' if name in tasks else 'rows'} by {name}"
+        return f"where {name} {sign} {re.sub(r'[^,]*/', '', wanted)}"  # the certificate states it
 
     @property
     def policy(self) -> str | None:
@@ -210,6 +231,13 @@ def names_of(data: Sequence[ReturnsFile]) -> list[str]:
     """A name of each policy: the given one, that in the table, its file's, or the path where two have one name."""
     names = [each.called or each.policy or each.path.name for each in data]
     return names if len(set(names)) == len(names) else [str(each.path) for each in data]
+
+
+def _told_strata(strata: np.ndarray, column: str | None) -> str:
+    """How many strata there are, and how many tasks each of them has."""
+    sizes = np.unique([str(label) for label in strata], return_counts=True)[1]
+    each = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
+    return f" in {len(sizes)} {'stratum' if len(sizes) == 1 else 'strata'} of {each} from {column}"
 
 
 def how_many(number: int | np.integer, noun: str) -> str:

@@ -23,7 +23,7 @@ from jaxcert.tables._file_tables import arrow_damage_told
 from jaxcert.tables._names import may_tell_tasks, tells
 from jaxcert.tables._outcome_doubts import check_sense
 from jaxcert.tables._read import Read
-from jaxcert.tables._returns import Returns, how_many
+from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Columns, Roles
 
 _SUFFIXES = (".npz", ".parquet")
@@ -142,9 +142,7 @@ def read_npz(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     unread = tuple(each for each in others if not (each in of_tasks and words_in(each) <= WORDS.labels))
     known = {"strata": labels, "unread": () if "about" in others else unread, "of_tasks": of_tasks}
     found = Returns(returns, where, np.arange(len(returns)), **known)
-    told = f"{how_many(len(returns), 'task')}, {how_many(found.most_rollouts, 'trial')}, value from {name}"
-    said = {"columns": Columns(value=name), "usual_columns": Columns(), "told": told}
-    return found, {} if name == "returns" else said
+    return found, {} if name == "returns" else {"columns": Columns(value=name), "usual_columns": Columns()}
 
 
 def _labels(content: bytes, name: str, num_tasks: int) -> np.ndarray:

@@ -28,25 +28,6 @@ def test_returns_of_several_seeds_have_a_way_on():
     session(f"certify r.npz {NEW} --support 0 1 => certify it at delta / 5")
 
 
-def test_counts_in_every_spelling_give_the_same():
-    won = [31, 3, 28, 40, 45, 12]
-    tasks = [(f"t{i}", k) for i, k in enumerate(won)]
-    table("a.csv", "task,successes,trials", [(*each, 50) for each in tasks])
-    table("b.csv", "task,result", [(name, f"{k}/50") for name, k in tasks])
-    table("c.csv", "task,won,played", [(*each, 50) for each in tasks])
-    table("d.csv", "task,success_rate,num_episodes", [(name, k / 50, 50) for name, k in tasks])
-    roles = {
-        "a": "",
-        "b": "",
-        "c": "--successes won --trials played",
-        "d": "--value success_rate --trials num_episodes",
-    }
-    ends = {said(f"certify {name}.csv {LIST} {options} ~> With confidence") for name, options in roles.items()}
-    assert len(ends) == 1
-    table("e.csv", "task,rate,n", [("a", 0.333, 50), ("b", 0.5, 50)])
-    session(f"certify e.csv {LIST} --value rate --trials n => expected a rate from 0 to 1, with digits enough")
-
-
 def test_a_rate_is_verified_as_it_was_read():
     table("d.csv", "task,rate,n", [("a", 0.62, 50), ("b", 0.5, 50)])
     session(f"""
@@ -67,18 +48,6 @@ def test_errored_trials_of_a_job_are_named_and_counted():
     """)
 
 
-def test_runs_in_files_of_their_own_are_trials_where_the_pattern_says_so():
-    for run in range(4):
-        rows = [{"doc_id": i, "doc": {"q": "x"}, "exact_match": float((i + run) % 3 > 0)} for i in range(12)]
-        lines_of(f"runs/samples_run{run}.jsonl", rows)
-    pattern = "--task-from-path 'samples_run{trial}.jsonl'"
-    session(f"""
-        certify runs {NEW} => '{{trial}}.jsonl' if each is one more run
-        certify runs {LIST} {pattern} --json c.json ~> 12 tasks, 4 rollouts each | With confidence
-        verify c.json runs -> ^verified: 1 certificate
-    """)
-
-
 def test_results_of_bigcodebench_are_read():
     status = {True: "pass", False: "fail"}
     held = {f"B/{i}": [{"task_id": f"B/{i}", "status": status[(i + j) % 3 > 0]} for j in range(4)] for i in range(9)}
@@ -95,21 +64,6 @@ def test_two_swe_bench_reports_are_compared():
         compare a.json b.json --suite {DELTA} ~> errors are not resolved | With confidence
         compare short.json b.json --suite {DELTA} => total_instances is 90, and 60 rollouts are listed
     """)
-
-
-def test_a_curve_is_refused_and_its_last_rows_are_read():
-    for task in range(6):
-        rows = [(step, (task + seed) % 3 / 2, seed) for seed in range(3) for step in (0, 500, 1000)]
-        table(f"runs/mw-{task}.csv", "step,success,seed", rows)
-    session(
-        """
-        READ => where=['step = 1000']
-        READ --where 'step = 1000' --json c.json ~> 6 tasks, 3 rollouts each | With confidence
-        verify c.json runs -> ^verified: 1 certificate
-        READ --where 'step = 7' => has no entry '7'
-        """,
-        READ=f"certify runs {NEW} --support 0 1 --task-from-path '{{task}}.csv'",
-    )
 
 
 def test_evaluations_of_rllib_are_the_last_ones_and_no_iteration_is_a_task():
@@ -147,44 +101,6 @@ def test_vanished_tasks_are_named():
     """)
 
 
-@pytest.mark.parametrize("lost", ["", "abandoned", "NaN", "error"])
-def test_rows_without_an_outcome_are_refused_or_counted(lost):
-    lost_ones = {(2, 1): lost, (5, 3): lost}
-    rows = [(task, i, lost_ones.get((task, i), "success")) for task in range(8) for i in range(5)]
-    table("r.csv", "task,episode,success", rows)
-    counted = "success from success; 2 without an outcome, counted as 0"
-    session(f"""
-        certify r.csv {LIST} => row 12: success is | 2 of 40 rows have no outcome | --unfinished 0
-        certify r.csv {LIST} --unfinished 0 --json c.json ~> {counted} | With confidence
-        verify c.json r.csv -> ^verified: 1 certificate
-        certify r.csv {LIST} --unfinished 1 => expected 0, the worst return
-    """)
-
-
-@pytest.mark.parametrize("column", ["arm", "condition", "perturbation", "checkpoint", "hand"])
-def test_arms_in_one_table_are_never_one_policy(column):
-    trials = [(task, i, arm) for task in range(20) for i in range(6) for arm in ("clean", "perturbed")]
-    rows = [(task, f"{i}-{arm}", arm, (task + i) % 4 > (arm == "perturbed")) for task, i, arm in trials]
-    table("r.csv", f"task,episode,{column},success", rows)
-    one = session(f"certify r.csv {NEW} --where '{column} = clean' ~> With confidence")
-    assert one == session(f"certify r.csv {NEW} --policy {column} --only clean ~> With confidence")
-    session(f"""
-        certify r.csv {NEW} --strict => '{column}' | ['{column} = clean']
-        certify r.csv {NEW} --policy {column} => names 2 policies, clean, perturbed
-        compare r.csv --policy {column} {DELTA} --json c.json ~> success of clean minus that of perturbed
-        verify c.json r.csv r.csv -> ^verified: 1 certificate
-    """)
-
-
-def test_a_column_for_each_trial_has_a_remedy():
-    rows = [(f"t{i}", *((i + j) % 3 for j in range(5))) for i in range(8)]
-    table("wide.csv", "task,rep_1,rep_2,rep_3,rep_4,rep_5", rows)
-    session(f"""
-        certify wide.csv {LIST} --support 0 2 => --value 'rep_1,rep_2,rep_3,rep_4,rep_5'
-        certify wide.csv {LIST} --support 0 2 --value rep_3,rep_4,rep_5 ~> 8 tasks, 3 rollouts each | With confidence
-    """)
-
-
 def test_episodes_of_an_older_lerobot_are_read():
     rewards = {"sum_reward": 1.0, "max_reward": 1.0}
     held = [{"episode_ix": i, **rewards, "success": i % 4 > 0, "seed": 1000 + i} for i in range(20)]
@@ -195,15 +111,6 @@ def test_episodes_of_an_older_lerobot_are_read():
 def test_copies_are_warned_of():
     table("r.csv", "task,trial,success", [(t, i, t % 3 // 2) for i in range(10) for t in range(32)])
     session(f"certify r.csv {NEW} ~> have the same return in all their rollouts")
-
-
-def test_a_file_per_task_is_read_by_its_pattern():
-    for task in range(6):
-        table(f"runs/task_{task}.csv", "trial,success", [(i, (i + task) % 3 > 0) for i in range(5)])
-    session(f"""
-        certify runs {LIST} => '{{task}}.csv' if each is a task
-        certify runs {LIST} --task-from-path '{{task}}.csv' ~> 6 tasks, 5 rollouts each | With confidence
-    """)
 
 
 def test_a_recipe_of_ones_own(there):
@@ -251,14 +158,3 @@ def test_counts_in_json_are_proposed_with_all_that_has_to_be_said(place):
 def test_a_column_id_is_proposed_as_the_task():
     table("r.csv", "id,reward", [(i // 4, i % 3 > 0) for i in range(120)])
     session(f"certify r.csv {DELTA} --threshold 0.5 => --task id")
-
-
-def test_labels_of_several_parts():
-    rows = [(a, b, i, (a + b + i) % 3 > 0) for a in range(3) for b in range(3) for i in range(4)]
-    table("r.csv", "layout,style,trial,success", rows)
-    session(f"certify r.csv {LIST} --task layout,style ~> 9 tasks from layout,style | With confidence")
-
-
-def test_a_column_of_failures_is_no_success():
-    table("r.csv", "task,trial,failed", [(t, i, i > 2) for t in range(5) for i in range(4)])
-    session(f"certify r.csv {NEW} --value failed => is named after failures, not successes")

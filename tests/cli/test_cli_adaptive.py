@@ -1,4 +1,4 @@
-"""`jaxcert rollout --threshold`: rollouts until each task is decided, interrupted, resumed and refused."""
+"""Rollouts on the command line, as many of each task or until it is decided: interrupted, resumed and refused."""
 
 import json
 
@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from cli_harness import command, interrupted, refused
 
-from jaxcert.cli import _run
+from jaxcert.cli import _rollout_command, _run
 from jaxcert.rollouts import adaptive_facts, load_adaptive
+from jaxcert.tables import read_returns
 
 SIZES = ("--tasks", 40, "--slots", 4, "--seed", 3)
 # As many rollouts as the tasks may need, so that those which an interruption costs are not missing in the end.
@@ -157,3 +158,22 @@ def test_it_says_what_became_of_the_tasks_where_less_is_certified_than_wanted(tm
     assert passed + undecided < 40
     counts = f"{passed} of 40 tasks passed, {undecided} are undecided, {40 - passed - undecided} given up"
     assert f"0.5 on less than 0.9: {counts}\n" in outcome.out
+
+
+ROLLOUT = ("rollout", "simple_grid", "--tasks", 5, "--rollouts", 2, "--seed", 5, "--out")
+
+
+def test_an_interrupted_run_leaves_nothing_and_begins_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr(_rollout_command, "_EPISODES", 4)
+    calls, out, whole = (
+        interrupted(monkeypatch, _rollout_command, "collect", at=3),
+        tmp_path / "r.npz",
+        tmp_path / "whole.npz",
+    )
+    assert command(*ROLLOUT, out).status == 130
+    assert [*tmp_path.iterdir()] == []
+    assert command(*ROLLOUT, out).status == command(*ROLLOUT, whole).status == 0
+    assert len(calls) == 3 * 3
+    np.testing.assert_array_equal(read_returns(out).returns, read_returns(whole).returns)
+    assert "r.npz: exists; expected a new file" in refused(*ROLLOUT, out)
+    assert command(*ROLLOUT, out, "--force").status == 0

@@ -1,4 +1,4 @@
-"""Bad input: one line on stderr, status 2, nothing written."""
+"""Bad input and files that cannot be read: one line on stderr, status 2, nothing written; the same words everywhere."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 from cli_harness import as_process, command, refused, said
 
 import jaxcert
-from jaxcert._files import check_output, write_whole
+from jaxcert._files import check_output, parsed, write_whole
 
 ROOT = Path(jaxcert.__file__).parents[1]
 GOOD = np.linspace(0, 1, 96).reshape(12, 8)
@@ -161,3 +161,54 @@ def test_a_name_beside_which_no_other_has_room_is_refused_beforehand(tmp_path):
     begin = ("rollout", "simple_grid", "--tasks", 3, "--rollouts", 2, "--out", too_long)
     assert "a name of 232 bytes; expected at most 230" in refused(*begin)
     assert len(list(tmp_path.iterdir())) == 2
+
+
+COMMANDS = {
+    "certify": lambda file, _: ("certify", file, "--support", 0, 1, "--delta", 0.1),
+    "certify --protocol": lambda file, good: ("certify", good, "--protocol", file),
+    "verify": lambda file, good: ("verify", file, good),
+    "plan": lambda file, _: ("plan", file, "--support", 0, 1, "--delta", 0.1, "--threshold", 0.5),
+    "lock": lambda file, good: (
+        *("lock", good.with_name("q.toml"), "--support", 0, 1, "--delta", 0.1, "--tasks", 9, "--rollouts", 2),
+        *("--threshold", 0.5, "--policy", file),
+    ),
+    "rollout --protocol": lambda file, good: (
+        *("rollout", "simple_grid", "--protocol", file, "--out", good.with_name("out.npz")),
+    ),
+}
+
+
+@pytest.fixture
+def good(tmp_path):
+    np.savez(tmp_path / "good.npz", returns=np.full((4, 3), 0.5))
+    return tmp_path / "good.npz"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_files_that_cannot_be_read(tmp_path, monkeypatch, good, name):
+    file = tmp_path / "file.npz"
+    arguments = COMMANDS[name](file, good)
+    assert refused(*arguments) == f"error: {file}: no such file\n"
+    file.mkdir()
+    assert refused(*arguments) == f"error: {file}: is a directory, expected a file\n"
+    file.rmdir()
+    file.touch()
+    assert refused(*arguments).startswith(f"error: {file}: is empty (0 bytes), expected ")
+    read = Path.read_bytes
+    denied = PermissionError(13, "Permission denied", str(file))
+
+    def unreadable(path):
+        if path == file:
+            raise denied
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", unreadable)
+    assert refused(*arguments) == f"error: {file}: cannot be read (Permission denied)\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"good.npz", "file.npz"}
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "a": 2}}]', "[" * 100_000, "{", b"\xff"])
+def test_json_that_has_no_single_meaning(text):
+    with pytest.raises(ValueError, match=r"occurs twice|nested|Expecting|decode"):
+        parsed(text)
+    assert parsed('{"a": [{"a": 1}, {"a": 2}]}') == {"a": [{"a": 1}, {"a": 2}]}

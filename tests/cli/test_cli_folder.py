@@ -125,16 +125,6 @@ def test_what_does_not_fit_is_refused():
     run("certify d SETTINGS => lies in partitions day, which may tell tasks apart")
 
 
-def test_a_protocol_says_how_many_tasks_and_rollouts_a_folder_has():
-    run(f"""
-        lock p.toml SETTINGS --tasks {N} --rollouts {M} --threshold 300
-        certify d --across day --protocol p.toml --json c.json ->
-        verify c.json d --protocol p.toml -> ^verified: 1 certificate
-    """)
-    shutil.rmtree("d/day=0")
-    run("certify d --across day --protocol p.toml => num_rollouts is 20, the protocol says 30")
-
-
 def test_summaries_of_two_policies_are_not_paired():
     data = read_summary("d", support=(0, 1000), across=["day"])
     with pytest.raises(ValueError, match="returns of policy 0 are a summary"):

@@ -118,8 +118,11 @@ def test_a_seed_that_is_none_is_refused(out, seed):
         ("task_task", lambda x: x[0], "array 'task_task' has shape (), expected (5,): one row per task"),
         ("task_task", lambda x: np.array(["a"] * 5), "resume has other tasks than this key draws"),
         ("task_task", lambda x: x + 1, "resume has other tasks than this key draws"),
-        ("fixed_beta", lambda x: x * 2, "resume has beta 0.1"),
-        ("fixed_goal", lambda x: x * 2, "resume has goal [14.5"),
+        (
+            "about",
+            lambda x: np.array(str(x).replace('"beta": 0.05', '"beta": 0.125')),
+            "resume has beta 0.125; expected",
+        ),
         ("num_started", lambda x: np.int32(105), "resume has 105 rollouts, more than max_rollouts"),
     ],
 )

@@ -64,7 +64,6 @@ REFUSED: list[tuple[Callable, dict[str, Any], list]] = [
             ({"safeties": 1.0}, r"safeties.* is 1"),
             ({"threshold": 1.0}, "threshold is 1"),
             ({"num_rollouts": (0,)}, r"num_rollouts\[0\] is 0"),
-            ({"pilot": np.full((9, 3), 0.5)}, "pilot has other returns than successes and failures"),
         ],
     ),
     (

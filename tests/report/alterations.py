@@ -47,17 +47,18 @@ def altered_record(path: Path, change: Change) -> Path:
 
 def of_records(record: dict[str, Any]) -> Iterator[tuple[str, Change]]:
     """Of what is the same for all rows, by a name."""
-    low, high = record["settings"]["support"]
-    middle = (low + high) / 2
     others = {"question": ["mean", "band", "nonsense", 3, None], "note": ["", "All rows hold together."]}
-    others |= {"fixed_beforehand": ["nonsense", None], "others": [[record["data"]]], "settings": [None, {}]}
+    others |= {"fixed_beforehand": ["nonsense", *[None] * (record["fixed_beforehand"] is not None)]}
+    others |= {"others": [[record["data"]]], "settings": [None, {}]}
     others |= {"data": [None, {}]}
     for name, values in others.items():
         for value in values:
             yield f"{name}: {value!s:.20}", lambda one, name=name, value=value: one.update({name: value})
     delta, n = record["settings"]["delta"], record["settings"]["num_tasks"]
     settings = {"delta": [delta / 2, 0.0, -delta, 1e-9, str(delta), None], "num_tasks": [n - 1, n + 1, 0, str(n)]}
-    settings |= {"support": [[middle, high], [low, middle], [high, low], [None, high], [low], None]}
+    if support := record["settings"].get("support"):
+        low, middle, high = support[0], sum(support) / 2, support[1]
+        settings |= {"support": [[middle, high], [low, middle], [high, low], [None, high], [low], None]}
     settings |= {"divergence": ["kl"], "simultaneous": [True], "num_episodes": [5, "2"], "complete": [False, "no"]}
     if any("bets" in (row.get("witness") or {}) for row in record["rows"]):  # a level that the data chose
         settings |= {"beta": ["auto"]}
@@ -72,7 +73,8 @@ def of_records(record: dict[str, Any]) -> Iterator[tuple[str, Change]]:
 
 def of_rows(row: dict[str, Any]) -> Iterator[tuple[str, Change]]:
     """Of the numbers and the words of a row."""
-    better = {"threshold": row["threshold"] + 0.25 * abs(row["threshold"]), "num_violations": row["num_violations"] - 1}
+    better = {"num_violations": row["num_violations"] - 1}
+    better |= {"threshold": row["threshold"] + 0.25 * abs(row["threshold"])} if "threshold" in row else {}
     better |= {"safety": 1 - (1 - row["safety"]) / 2} if "safety" in row else {"num_good": row["num_good"] + 1}
     better |= {"epsilon": row["epsilon"] / 2} if "epsilon" in row else {}
     for name, value in better.items():
@@ -118,9 +120,9 @@ def of_rows(row: dict[str, Any]) -> Iterator[tuple[str, Change]]:
         yield "a share of new tasks", lambda one: one.update(safety=1.0, epsilon=0.0)
         yield "num_valid", lambda one: one.update(num_valid=0)
         return
-    for valid in (1000, -1, row["num_valid"] + 1, "1"):
+    for valid in (1000, -1, row.get("num_valid", 0) + 1, "1"):
         yield f"num_valid {valid}", lambda one, valid=valid: one.update(num_valid=valid)
-    yield "a number of good tasks", lambda one: one.update(num_good=row["num_valid"])
+    yield "a number of good tasks", lambda one: one.update(num_good=1)
 
 
 def of_witnesses(row: dict[str, Any]) -> Iterator[tuple[str, Change]]:
@@ -178,13 +180,14 @@ def of_upper_ends(row: dict[str, Any]) -> Iterator[tuple[str, Change]]:
     )
     for name, change in of_witnesses({"witness": upper}):
         if name not in ("no witness", "witness left out"):
-            yield f"above, {name}", lambda one, change=change: _above(one, change)
+            yield f"above, {name}", lambda one, change=change: within(one["witness"], "upper", change)
 
 
-def _above(row: dict[str, Any], change: Change) -> None:
-    held = {"witness": row["witness"]["upper"]}
+def within(witnesses: Any, place: Any, change: Change) -> None:
+    """A change of one of the witnesses that a row has."""
+    held = {"witness": witnesses[place]}
     change(held)
-    row["witness"]["upper"] = held["witness"]
+    witnesses[place] = held.get("witness")
 
 
 def every_alteration(record: dict[str, Any], index: int) -> Iterator[tuple[str, dict[str, Any]]]:

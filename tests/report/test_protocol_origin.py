@@ -76,16 +76,6 @@ def test_the_column_of_returns_is_recorded_and_read_again(tmp_path):
     assert "rows 2 safety" in str(verify(tmp_path / "c.json", tmp_path / "returns.csv"))
 
 
-def test_the_locked_column_of_returns_is_the_one_that_was_read(tmp_path):
-    two_columns(tmp_path)
-    locked = dataclasses.replace(LOCKED, value="total_return", task="task_id")
-    found = kept(tmp_path, locked, suffix="csv", value="score")
-    assert found.differences == ("certificate 1: value is score, the protocol says total_return",)
-    assert kept(tmp_path, locked, suffix="csv").ok
-    unknown = kept(tmp_path, locked, suffix="npz")
-    assert "value is not recorded in the file of returns, the protocol says total_return" in str(unknown)
-
-
 def test_one_column_is_locked_and_the_others_are_as_usual(tmp_path):
     """Of two columns that could be the returns one is locked; no other could be that of the tasks."""
     two_columns(tmp_path)

@@ -43,7 +43,7 @@ def test_an_array_of_another_name_is_read_if_it_is_named(tmp_path):
     wins = np.array([[True, False], [True, True]])
     one = saved(tmp_path, "one.npz", archive(successes=wins, where=np.ones((2, 2), bool), seed=3))
     np.testing.assert_array_equal(read_returns(one, value="successes").returns, wins)
-    assert read_returns(one, value="successes").told == "2 tasks, 2 trials, value from successes"
+    assert read_returns(one, value="successes").told == "2 tasks, 2 trials, success from successes"
     two = saved(tmp_path, "two.npz", archive(obs=np.zeros(5), successes=wins, steps=wins + 1))
     listed = "'obs' (5,), 'successes' (2, 2), 'steps' (2, 2)"
     refused(two, f"has no array 'returns', found {listed}; expected", "by value (--value successes)")

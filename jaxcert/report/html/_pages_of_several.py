@@ -47,24 +47,24 @@ def write_several(
 
 
 def _of_board(found: Leaderboard) -> dict[str, Any]:
-    board, (low, high) = found.board, found.support
+    low, high = found.support
     about = f"with confidence {confidence(found.delta)} for the whole leaderboard"
     note = "The rows stand in the order of the certified means, which proves no order of the policies: the last "
     return {
         "title": ", ".join(found.names),
-        "kind": f"Leaderboard of {board.num_policies} policies {_over(board.listed)}",
+        "kind": f"Leaderboard of {len(found.names)} policies {_over(found.listed)}",
         "headlines": [Headline(claim.removesuffix("."), "") for claim in found.said[:_MOST_CLAIMS]],
         "none": "No order is certified",
-        "about": f"By the mean over {'these tasks' if board.listed else 'new tasks'}, {about}",
-        "note": f"{note}column does." if "means" in board.counts else "Only the last column proves an order.",
+        "about": f"By the mean over {'these tasks' if found.listed else 'new tasks'}, {about}",
+        "note": f"{note}column does." if "means" in found.counts else "Only the last column proves an order.",
         "caption": f"{_DOTS} Policies that share a letter are not distinguished.",
         "picture": intervals_svg(found.intervals, **found.axis),
         "settings": {
             "tasks": str(len(found.data[0].tasks)),
             "support of the returns": f"[{low:.9g}, {high:.9g}]",
             "confidence": confidence_of(found.delta),
-            "delta of each statement": ceil_figures(board.share(found.delta)),
-            "asked of each policy": "; ".join(each.words.rstrip("?") for each in board.questions) or "its place",
+            "delta of each statement": ceil_figures(found.share),
+            "asked of each policy": "; ".join(each.words.rstrip("?") for each in found.of_each) or "its place",
         },
     }
 

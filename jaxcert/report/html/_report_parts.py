@@ -16,7 +16,7 @@ from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_M
 from jaxcert.planning import Advice
 from jaxcert.planning._advice import is_explained, misses
 from jaxcert.planning._least_tasks import least_number
-from jaxcert.report._curve import step_curve, thinned
+from jaxcert.report._curve import MOST_POINTS, step_curve, thinned
 from jaxcert.report._in_words import column_texts
 from jaxcert.report._recompute import precision
 from jaxcert.report.html._report_tables import Sample
@@ -29,8 +29,6 @@ from jaxcert.tables._returns import how_many
 
 # Small, so that text is of the size of the page's on a phone, and beside another figure on paper.
 _SIZE = (4.6, 3.1)
-# Points of a line: more take megabytes, and no eye tells them apart.
-_MOST_POINTS = 1000
 # Requested points: more would hide the curve.
 _MOST_REQUESTED = 20
 # Tasks for which a band takes seconds.
@@ -51,7 +49,7 @@ def alone(question: Question) -> str:
 
 def curves(certificate: Certificate, question: Question, low: float) -> dict[str, Certificate]:
     """Certified safety by threshold: for each threshold separately and for all together, if such curves exist."""
-    curve = step_curve(certificate, max_points=_MOST_POINTS) if counts_bounds(certificate) else certificate
+    curve = step_curve(certificate, max_points=MOST_POINTS) if counts_bounds(certificate) else certificate
     found = {TOGETHER if curve.simultaneous else alone(question): curve}
     is_counted = certificate.method in COUNTING and counts_bounds(certificate)
     if certificate.num_tasks <= _MOST_IN_BAND and is_counted and not certificate.simultaneous:
@@ -67,7 +65,7 @@ def curve_svg(shown: dict[str, Certificate], asked: Certificate | None, sample: 
     if asked is not None and len(asked) <= _MOST_REQUESTED and not is_all:
         points = list(zip(asked.thresholds.tolist(), asked.safety.tolist(), strict=True))
     with _axes() as ax:
-        some = thinned(np.sort(sample.means), _MOST_POINTS)
+        some = thinned(np.sort(sample.means), MOST_POINTS)
         plot_certificates(next(iter(shown.values())) if is_all else shown, points=points, sampled=some, ax=ax)
         ax.set(xlabel="difference" if sample.policies else "threshold", ylabel="share of tasks", title="")
         ax.get_legend().remove() if is_all else place_legend(ax)
@@ -77,7 +75,7 @@ def curve_svg(shown: dict[str, Certificate], asked: Certificate | None, sample: 
 def tasks_svg(certificate: Certificate, sample: Sample) -> str:
     """The lower bound and the mean return of each task, or of its difference."""
     means = sample.means
-    some = thinned(np.argsort(means, kind="stable"), _MOST_POINTS)
+    some = thinned(np.argsort(means, kind="stable"), MOST_POINTS)
     with _axes() as ax:
         plot_bounds({"lower bound": np.asarray(certificate.lower_bounds)[some]}, performances=means[some], ax=ax)
         if len(some) < len(means):

@@ -200,7 +200,7 @@ def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict
     told = found.told or f"{len(returns.tasks)} tasks, {returns.num_rollouts.sum()} rollouts"
     counted = f"{lost or f'{count} without an outcome'}, counted as {unfinished:g}" if count else ""
     words = [f"read as {kind.name}: {told}, value {columns.value}", found.stopped, counted, found.remark]
-    said = {"columns": columns, "usual_columns": found.columns, "told": "; ".join(filter(None, words))}
+    said = {"columns": columns, "usual_columns": found.columns, "said": "; ".join(filter(None, words))}
     return dataclasses.replace(returns, rows=None), {**said, "fixed_list": kind.fixed_list, "known_support": support}
 
 
