@@ -1,6 +1,7 @@
 """The certificate: its statement, its inputs, and its status."""
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
@@ -32,10 +33,10 @@ from jaxcert.returns._weighted import Weighted
 
 EXPECTED_RETURN, PROBABILITY_OF_SUCCESS = "expected return", "probability of success"
 # The quantity of a comparison.
-_A_MINUS_B, _MINUS = "policy A minus that of policy B", "policy A minus B"
-DIFFERENCE = f"{EXPECTED_RETURN} of {_A_MINUS_B}"
-DIFFERENCE_IN_A_ROW = f"probability of {{}} successes in a row of {_A_MINUS_B}"
-DIFFERENCE_OF_SUCCESSES = f"{PROBABILITY_OF_SUCCESS} of {_A_MINUS_B}"
+A_MINUS_B, _MINUS = "policy A minus that of policy B", "policy A minus B"
+DIFFERENCE = f"{EXPECTED_RETURN} of {A_MINUS_B}"
+DIFFERENCE_IN_A_ROW = f"probability of {{}} successes in a row of {A_MINUS_B}"
+DIFFERENCE_OF_SUCCESSES = f"{PROBABILITY_OF_SUCCESS} of {A_MINUS_B}"
 
 
 @jax.tree_util.register_dataclass
@@ -154,7 +155,7 @@ class Certificate(OverTime, ByThreshold):
         """Label for plot legends; empty for an ordinary certificate of one policy."""
         if self.sampled is not None:
             return "shifted tasks"
-        if is_difference(self.quantity):
+        if of_two(self):
             return _MINUS
         return {SAMPLED: "", REWEIGHTED: "reweighted tasks"}.get(self.source, "tasks from strata")
 
@@ -214,8 +215,7 @@ def quantity_of(bound: str, returns: Any = None) -> str:
     if isinstance(returns, Weighted):
         return quantity_of(bound, returns.returns)
     if isinstance(returns, Paired):
-        both = is_successes(returns.returns_a) and is_successes(returns.returns_b)
-        return DIFFERENCE_OF_SUCCESSES if both else DIFFERENCE
+        return DIFFERENCE_OF_SUCCESSES if returns.of_successes else DIFFERENCE
     return PROBABILITY_OF_SUCCESS if bound == CLOPPER_PEARSON.name or is_successes(returns) else EXPECTED_RETURN
 
 
@@ -244,16 +244,18 @@ def answer(
     return kind(**placed({**fields, **shorter}), **settings, num_tasks=n)  # type: ignore[call-arg]
 
 
-def naming(sentence: str, policies: Sequence[str]) -> str:
-    """Put the names of two policies into a sentence; without policies it stays unchanged."""
+def naming(sentence: str, policies: Sequence[str], group: str = "") -> str:
+    """Put the names of two policies into sentences, a line each, and the condition on the rows of a group."""
+    if group:
+        sentence = re.sub("(?m)^(With .*?): ", lambda start: f"{start[1]}, where {group}: ", sentence)
     if not policies:
         return sentence
-    return sentence.replace(_A_MINUS_B, " minus that of ".join(policies)).replace(_MINUS, " minus ".join(policies))
+    return sentence.replace(A_MINUS_B, " minus that of ".join(policies)).replace(_MINUS, " minus ".join(policies))
 
 
-def is_difference(quantity: str) -> bool:
-    """Whether it is the difference of two policies."""
-    return quantity.endswith(_A_MINUS_B)
+def of_two(answer: Any) -> bool:
+    """Whether an answer is about the difference of two policies."""
+    return getattr(answer, "quantity", "").endswith(A_MINUS_B)
 
 
 def with_article(quantity: str) -> str:

@@ -27,7 +27,7 @@ class RequirementsCertificate(OverTime):
 
     Attributes:
         thresholds: what each of the r sides requires, float[r]; rounded to where it requires more.
-        low, high: the ends of the support of each, float[r]; 0 and 1 for successes.
+        low, high: the ends of the support of each, float[r]; 0 and 1 for successes; of two policies of both.
         missed: which tasks are not shown to meet each, bool[..., r, n].
         safety, epsilon: certified share of new tasks, rounded down, and certified risk, float[...].
         num_violations: k, tasks that are not shown to meet all of them, int32[...]; in a soft count those whose
@@ -44,6 +44,8 @@ class RequirementsCertificate(OverTime):
         question: by which name it was asked (static).
         source: "sampled", "listed" for the tasks of a fixed list, "reweighted" where tasks have weights, or the strata
             in words (static).
+        quantity: of what the metrics are differences, in words: "policy A minus that of policy B"; empty of one policy
+            (static).
         num_good: at least how many tasks of a list meet all of the requirements, int32[...]; of sampled ones 0.
         chosen: which of the levels that were tried counts, from 0, int32[...]; None where only one was.
         history: at every moment, the certified risk after each task, float[..., n]; None otherwise.
@@ -70,6 +72,7 @@ class RequirementsCertificate(OverTime):
     complete: bool = dataclasses.field(metadata={"static": True})
     question: str = dataclasses.field(metadata={"static": True})
     source: str = dataclasses.field(metadata={"static": True})
+    quantity: str = dataclasses.field(metadata={"static": True})
     num_good: jax.Array
     chosen: Any = None
     history: Any = dataclasses.field(default=None, metadata=along("task"))
@@ -124,8 +127,9 @@ class RequirementsCertificate(OverTime):
     def _required(self) -> str:
         """All requirements in words."""
         rows = zip(self.of_successes, self.metrics, self.sides, self._numbers, strict=True)
+        of = f" of {self.quantity}" if self.quantity else ""
         *most, last = [
-            f"the {'probability of' if binary else 'expected'} {metric.replace('_', ' ')} is {side} {number}"
+            f"the {'probability of' if binary else 'expected'} {metric.replace('_', ' ')}{of} is {side} {number}"
             for binary, metric, side, number in rows
         ]
         return f"{', '.join(most)} and {last}, all at once," if most else last

@@ -1,5 +1,6 @@
 """Several requirements of tasks with weights, from strata, and at every moment: as one requirement, and exactly."""
 
+import dataclasses
 import itertools
 
 import jax
@@ -17,6 +18,7 @@ from jaxcert import (
     certify_requirements,
     certify_suite_requirements,
     certify_weighted,
+    paired,
     stratified,
     weighted,
 )
@@ -30,6 +32,7 @@ MASK = np.arange(12) < RNG.integers(8, 13, (60, 1))
 WEIGHTS = np.where(np.arange(60) % 2, 0.5, 1.5)
 STRATA = np.arange(60) % 3
 SHARES = {0: 0.5, 1: 0.25, 2: 0.25}
+TWO = ["reward >= 0 in 0 1", "b >= 0 in 0 1"]
 BOTH = {"reward": at_least(0.5, support=(0, 1)), "passed": at_least(0.5)}
 
 
@@ -74,6 +77,43 @@ def test_one_requirement_is_what_the_function_for_one_metric_says(precision, of,
         if wanted.history is not None:
             np.testing.assert_allclose(found.history, np.asarray(wanted.history)[:, 0], rtol=1e-6)
             assert int(found.first_reached(0.2)) == int(wanted.first_reached(0.2)[0]) > 0
+
+
+@pytest.mark.parametrize(
+    ("function", "settings"),
+    [
+        (certify_requirements, {}),
+        (certify_requirements, {"beta": "auto"}),
+        (certify_requirements, {"method": "soft"}),
+        (certify_requirements, {"method": "anytime", "beta": 0.1}),
+        (certify_suite_requirements, {}),
+    ],
+)
+def test_of_two_policies_it_is_about_the_differences(precision, function, settings):
+    """Which are exact here: all returns are multiples of 1/64."""
+    a, b = ({"x": x, "y": 1 - x} for x in np.round(64 * np.stack([REWARD, REWARD[::-1] / 2])).astype(precision) / 64)
+    wide = {"x": at_least(0.0625, support=(-1, 1)), "y": at_most(-0.125, support=(-1, 1))}
+    narrow = {name: dataclasses.replace(each, support=(0, 1)) for name, each in wide.items()}
+    asked = {"delta": 0.1, "complete": True, **settings}
+    wanted = function({name: a[name] - b[name] for name in wide}, wide, **asked)
+    pairs = {name: paired(a[name], b[name]) for name in wide}
+    found = jax.jit(lambda of: function(of, narrow, **asked))(pairs)
+    np.testing.assert_array_equal(found.missed, wanted.missed)
+    assert 0 < float(wanted.safety) == pytest.approx(float(found.safety), rel=1e-5)
+    assert int(wanted.num_violations) > 0
+    assert "the expected y of policy A minus that of policy B is at most -0.1" in str(found)
+
+
+def test_one_requirement_of_unequal_pairs_or_of_successes_is_what_certify_says():
+    lower = {"support": (0, 1)}
+    for a, b, given in ((REWARD, REWARD[:, :4] / 2, lower), (PASSED, PASSED[::-1], {})):
+        wanted = certify(paired(a, b), -0.25, **given, delta=0.1, method="binomial")
+        found = certify_requirements({"x": paired(a, b)}, {"x": at_least(-0.25, **given)}, delta=0.1)
+        other = certify_requirements({"x": paired(b, a)}, {"x": at_most(0.25, **given)}, delta=0.1, complete=True)
+        assert float(found.safety) == float(other.safety) == pytest.approx(float(wanted.safety[0]), rel=1e-6)
+        assert float(found.safety) > 0
+    assert found.requirements == ("x >= -0.25",)
+    assert "the probability of x of policy A minus that of policy B is at least -0.25 with" in str(found)
 
 
 # --- exactly ----------------------------------------------------------------------------------------------------------
@@ -197,12 +237,15 @@ def test_sentences_name_the_tasks_and_the_moments():
         (stratified({"reward": REWARD}, STRATA), {"method": "anytime"}, "method is 'anytime'"),
         ({"reward": weighted(REWARD, WEIGHTS, max_weight=1.5)}, {}, "reward: returns are no array"),
         ({"reward": REWARD}, {"method": "anytime", "beta": "auto"}, "beta is 'auto'"),
+        ({"reward": paired(REWARD, REWARD[:, :4])}, {"method": "soft"}, "reward: returns_a have 12 rollouts per task"),
+        ({"reward": paired(REWARD, REWARD)}, {"where": MASK}, "reward: where is for returns of one policy"),
+        ({"reward": paired(REWARD, REWARD)}, {"bound": "clopper_pearson"}, "reward: bound is 'clopper_pearson', which"),
+        ({"reward": paired(REWARD, REWARD), "b": REWARD}, {"requirements": TWO}, "some of the metrics are pairs"),
     ],
 )
 def test_bad_input_is_named(data, settings, words):
-    asked = {"reward": BOTH["reward"]}
     with pytest.raises(ValueError, match=words):
-        certify_requirements(data, asked, **{"delta": 0.1, **settings})
+        certify_requirements(data, **{"requirements": {"reward": BOTH["reward"]}, "delta": 0.1, **settings})
 
 
 def test_a_list_has_no_weights_and_no_moments():

@@ -13,6 +13,7 @@ from cli_harness import command, refused
 
 from jaxcert.report import check_trials
 from jaxcert.report.check_trials import check_pairs
+from jaxcert.report.plots._line_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials
 
 pytest.importorskip("filelock")
@@ -53,7 +54,8 @@ def test_from_the_start_to_the_answer(log):
     out = tried(log, True, False)
     answer = "new is better: with confidence 0.95, on new scenes new succeeds more often than old"
     assert out == f"pair 8: new success, old failure; new won 7, old 0, 1 alike; {answer}\n"
-    assert said("status", log) == f"8 pairs: new won 7, old 0, 1 alike\n{answer}\n"
+    assert said("status", log, "--plot", log.with_suffix(".png")) == f"8 pairs: new won 7, old 0, 1 alike\n{answer}\n"
+    assert log.with_suffix(".png").stat().st_size > 0
     assert command("trial", "next", log) == (1, "", "")
     assert "new is shown to be better, and another trial is no evidence" in refused(
         "trial", "add", log, "--policy", "new", "--success"
@@ -126,6 +128,9 @@ def test_blinded(tmp_path):
     claim = f"on new scenes {name} succeeds more often than {other}"
     assert answer == f"Y is better (it is {name}): with confidence 0.95, {claim}\n"
     assert claim in next(check_pairs(log.read_bytes()))
+    first, second, goal = plot_pairs(trials).lines
+    assert [first.get_label(), second.get_label()] == ["X better than Y", "Y better than X"]
+    assert second.get_ydata()[-1] >= goal.get_ydata()[0] > second.get_ydata()[-2]
 
 
 def test_three_blinded_policies_of_which_one_is_dropped(tmp_path):

@@ -10,6 +10,9 @@ SHORT = {
     "HARDER": "--requirement 'reward >= 0.8 in 0 1' --requirement 'cost <= 0.6 in 0 1' --complete --delta 0.1",
     "EASIER": "--requirement 'reward >= 0.3 in 0 1' --requirement 'cost <= 0.9 in 0 1' --complete --delta 0.1",
     "RARE": "--requirement 'reward >= 0.4 in 0 1' --requirement 'collision <= 0.3' --complete --delta 0.1",
+    "MORE": "--requirement 'reward >= 0.1 in 0 1' --requirement 'cost <= 0.6 in 0 1' --complete --delta 0.1",
+    "TWO": "compare two.csv --policy policy",
+    "OTHERS": "--ignore light --ignore reward --ignore cost",
     "SIZES": "--tasks 40 --rollouts 20",
 }
 
@@ -53,7 +56,7 @@ def test_columns_and_arrays_give_the_same():
 def test_what_is_said():
     """An event that is no success may be required to be rare, its probability; a line says what is not shown."""
     run("""
-        certify m.csv --requirement 'collision <= 0.3' --complete --delta 0.1 --strict --ignore light -> is at most 0.3
+        certify m.csv --requirement 'collision <= 0.3' --complete --delta 0.1 --strict OTHERS -> is at most 0.3
         certify m.csv HARDER -> are not shown to meet every requirement: reward >= 0.8 on | cost <= 0.6 on 0.
     """)
     assert run("certify m.csv ASKED --by light").count("all at once") == 2
@@ -66,6 +69,30 @@ def test_a_file_is_verified_and_an_altered_one_is_not(folder):
         assert old in text
         (folder / "other.json").write_text(text.replace(old, new))
         run("verify other.json m.csv !>")
+
+
+def test_of_two_policies_they_are_about_one_minus_the_other(folder):
+    head, *rows = (folder / "m.csv").read_text().splitlines()
+    of_two = [f"new,{row}" for row in rows]
+    of_two += [",".join(["old", *start, cost, reward, hit]) for *start, reward, cost, hit in map(_split, rows)]
+    (folder / "two.csv").write_text("\n".join([f"policy,{head}", *of_two, ""]))
+    run("""
+        TWO MORE --strata light --json s.json -> on a new task from a or b, each as likely, the expected reward of new
+        verify s.json two.csv -> verified: 1 certificate, 1 statement
+        TWO HARDER -> reward of new minus that of old is at least 0.8 and | reward >= 0.8 on 40
+        TWO RARE --suite --report page.html ~> the probability of collision of new minus that of old is at most 0.3
+        TWO --requirement 'reward >= 0.99 in 0 1' --delta 0.1 -> even if all were 1: it needs
+        TWO --requirement 'cost <= 0.1 in 0 1' --delta 0.1 => expected complete=True
+        TWO --requirement 'reward >= 0.1' --delta 0.1 => reward: a support is missing
+        TWO ASKED --support 0 1 => --support is given, which the question 'requirements' does not take
+    """)
+    page = (folder / "page.html").read_text()
+    assert "new against old" in page
+    assert "reward &gt;= 0.4 in 0 1" in page
+
+
+def _split(row):
+    return row.split(",")
 
 
 def test_strata_and_every_moment_from_the_shell():

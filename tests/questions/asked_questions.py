@@ -98,9 +98,9 @@ def check_alterations(folder, files, held, others):
 
 
 def write_files(folder: Path) -> Path:
-    """The folder, with the returns of two policies, of the first one its metrics, too, and the weights."""
+    """The folder, with the returns and the metrics of two policies, and the weights."""
     np.savez(folder / "a.npz", returns=A, reward=A, cost=1 - A, strata=STRATA)
-    np.savez(folder / "b.npz", returns=B, strata=STRATA)
+    np.savez(folder / "b.npz", returns=B, reward=B, cost=1 - B, strata=STRATA)
     np.savez(folder / "w.npz", returns=WEIGHTS[:, None])
     return folder
 

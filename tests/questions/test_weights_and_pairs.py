@@ -76,25 +76,27 @@ def test_weighted_pairs_are_verified_from_three_files(files, tmp_path):
     assert "--exact takes CERTIFICATE and RETURNS alone" in refused("verify", tmp_path / "c.json", *paths, "--exact")
 
 
-PAIRED = [name for name, question in QUESTIONS.items() if question.paired]
+OF_TWO = [None, *(name for name in QUESTIONS if 2 in QUESTIONS[name].numbers_of_policies)]
+NUMBERS = {"threshold": "-0.5,0", "safety": "0.5,0.8", "alpha": 0.5, "margin": 0.0}
+HEADINGS = {"mean": "certified mean difference", "threshold": "certified difference", "num_good": "good tasks"}
 
 
-@pytest.mark.parametrize("name", PAIRED)
+@pytest.mark.parametrize("name", OF_TWO)
 def test_two_files_ask_any_question_that_takes_pairs(files, name, tmp_path):
-    asked = {
-        "threshold": ("--threshold", "-0.5,0"),
-        "safety": ("--safety", "0.5,0.8"),
-        "alpha": ("--alpha", 0.5, "--cap", 0.3),
-        None: (),
-    }
-    declared = ("--complete",) if QUESTIONS[name].declared else ()
-    declared += ("--strata", "strata") if QUESTIONS[name].takes("strata") else ()
-    words = ("--question", name, *asked[QUESTIONS[name].each], *declared, "--support", 0, 1, "--delta", 0.1)
-    made = command("compare", files / "a.npz", files / "b.npz", *words, "--json", tmp_path / "c.json")
+    question = QUESTIONS[name or "mean_difference"]
+    words = ["--question", name] if name else []
+    words += [f"--{question.each}", NUMBERS[question.each]] if question.each else []
+    words += ["--strata", "strata"] if question.takes("strata") else []
+    words += ["--cap", 0.3] if question.takes("cap") else ["--complete"] if question.takes("complete") else []
+    required = ("--requirement", "reward >= -0.5 in 0 1", "--requirement", "cost <= 0.5 in 0 1")
+    words += ["--support", 0, 1] if question.has_support else required
+    made = command("compare", files / "a.npz", files / "b.npz", *words, "--delta", 0.1, "--json", tmp_path / "c.json")
     assert made.status == 0, made.err
+    assert HEADINGS.get(question.rows.certified, question.rows.certified.replace("_", " ")) in made.out
+    assert "performance" not in made.out
     held = read_certificate(tmp_path / "c.json")["certificates"][0]
     assert all("of a.npz minus that of b.npz" in row["sentence"] for row in held["rows"])
-    assert len(held["others"]) == 1
+    assert len(held["others"]) == (1 if question.has_support else 3)
     checked = verify(tmp_path / "c.json", files / "a.npz", others=[files / "b.npz"])
     assert checked.ok, str(checked)
     with pytest.raises(ValueError, match=r"is made from 2 files of returns, a.npz, b.npz; given are 1"):
@@ -168,18 +170,3 @@ def test_thresholds_of_two_policies_need_a_question_and_hear_which_take_them(fil
         if 2 in each.numbers_of_policies and each.each == "threshold" and not each.listed
     )
     assert f"which the questions {fitting} take; expected one of them by --question, or --margin for improvement" in err
-
-
-@pytest.mark.parametrize("name", [None, *(name for name in QUESTIONS if 2 in QUESTIONS[name].numbers_of_policies)])
-def test_a_table_of_two_policies_is_of_a_difference(files, name):
-    question = QUESTIONS[name or "mean_difference"]
-    numbers = {"threshold": 0.1, "safety": 0.5, "alpha": 0.5, "margin": 0.0}
-    words = ["--question", name] if name else []
-    words += [f"--{question.each}", numbers[question.each]] if question.each else []
-    words += ["--strata", "strata"] if question.takes("strata") else []
-    words += ["--complete"] if question.declared else ["--cap", 0.3] if question.takes("cap") else []
-    status, out, err = command("compare", files / "a.npz", files / "b.npz", "--support", 0, 1, "--delta", 0.1, *words)
-    assert status == 0, err
-    headings = {"mean": "certified mean difference", "threshold": "certified difference", "num_good": "good tasks"}
-    assert headings.get(question.rows.certified, question.rows.certified.replace("_", " ")) in out
-    assert "performance" not in out

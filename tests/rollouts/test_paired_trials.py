@@ -40,6 +40,10 @@ def test_who_opens_the_log_goes_on(begin, seed, tmp_path):
     assert_same(again.state, trials.state)
     assert_same(again.state_with_withdrawn(), trials.state_with_withdrawn())
     assert (again.next_policy(), again.better()) == (trials.next_policy(), trials.better())
+    evidence = again.evidence()
+    assert len(evidence) == trials.num_pairs + 1
+    np.testing.assert_allclose(evidence[0], 1, rtol=1e-6)
+    np.testing.assert_array_equal(evidence[-1], np.asarray(trials.state.mean_wealth)[:, 0])
     given, number = [*zip(*trials.pairs(), strict=True)], len(trials.declared.policies)
     if any(None in of for of in given):
         return
