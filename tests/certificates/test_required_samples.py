@@ -24,8 +24,6 @@ from jaxcert import (
     stratified,
     weighted,
 )
-from jaxcert.report import certificate_record, verify, write_certificates
-from jaxcert.tables import read_returns
 
 RNG = np.random.default_rng(0)
 REWARD = (RNG.beta(6, 2, (60, 1)) * RNG.uniform(0.8, 1, (60, 12))).astype(np.float32)
@@ -177,23 +175,6 @@ def test_under_jit_and_vmap():
         assert many[0].status.shape == ()
     bad = jax.jit(ask)(REWARD, -WEIGHTS)
     assert (float(bad.safety), int(bad.status)) == (0.0, Status.INVALID_INPUT)
-
-
-def test_a_file_of_weighted_tasks_is_verified(tmp_path):
-    np.savez(tmp_path / "m.npz", reward=REWARD, passed=PASSED)
-    np.savez(tmp_path / "w.npz", returns=WEIGHTS[:, None])
-    files = [read_returns(tmp_path / "m.npz", value=name, metric=True) for name in BOTH]
-    first, *others = [*files, read_returns(tmp_path / "w.npz")]
-    data = {name: each.returns for name, each in zip(BOTH, files, strict=True)}
-    found = certify_requirements(weighted(data, WEIGHTS, max_weight=1.5), BOTH, delta=0.1)
-    record = certificate_record(found, data=first, others=others)
-    assert record["settings"]["max_weight"] == 1.5
-    write_certificates(tmp_path / "c.json", [record])
-    given = [tmp_path / "m.npz", tmp_path / "w.npz"]
-    assert verify(tmp_path / "c.json", tmp_path / "m.npz", others=given).ok
-    record["rows"][0]["safety"] += 0.01
-    write_certificates(tmp_path / "c.json", [record])
-    assert not verify(tmp_path / "c.json", tmp_path / "m.npz", others=given).ok
 
 
 def test_sentences_name_the_tasks_and_the_moments():
