@@ -3,13 +3,12 @@
 import dataclasses
 import functools
 import itertools
-import math
 
 import jax
 import numpy as np
 import pytest
 from scipy import stats
-from test_requirements import metrics
+from test_requirements import likelihood, metrics
 
 from jaxcert import (
     Status,
@@ -109,11 +108,8 @@ def test_every_moment_together_fails_with_at_most_delta(precision, of_returns):
     smallest = history[:, -1]  # so far
     worst = 0.0
     for both in (0.0, 0.5, 1.0):
-        bad = np.asarray([0, *(1 - both) * COIN[:M], *both * COIN[:M]])
-        bad[0] = COIN[M]
         for risk in np.unique(smallest[smallest < 1]).tolist():
-            law = bad * (risk + 1e-6)
-            law[0] += 1 - risk - 1e-6
+            law = _law(risk + 1e-6, both)
             worst = max(worst, float(np.sum(np.prod(law[rows], axis=1)[smallest <= risk])))
     assert 0.01 < worst <= DELTA * (1 + 1e-5)
 
@@ -133,26 +129,19 @@ def test_tasks_with_weights_fail_with_at_most_delta(precision, kind):
         sample = weighted(data, sample.weights, max_weight=sample.max_weight)
     method = {"method": "soft"} if kind == "soft" else {}
     risks = np.asarray(certify_requirements(sample, wanted, delta=DELTA, validate=False, **method).epsilon)
-    ways, worst = _ways(first), 0.0
-    other = _ways(second)
-    share = 0.5 if frequencies is None else 0.75
+    worst, share = 0.0, 0.5 if frequencies is None else 0.75
     for both, bad_a, bad_b in itertools.product((0.0, 1.0), np.linspace(0, 1, 9), np.linspace(0, 1, 9)):
         true = share * bad_a + (1 - share) * bad_b
-        chance = _chance(first, bad_a, both) * ways * _chance(second, bad_b, both) * other
+        chance = likelihood(first, _law(bad_a, both)) * likelihood(second, _law(bad_b, both))
         worst = max(worst, float(np.sum(chance[risks < true - 1e-6])))
     assert np.min(risks) < 1
     assert worst <= DELTA
 
 
-def _ways(rows):
-    counts = np.stack([np.sum(rows == kind, axis=1) for kind in range(rows.max() + 1)], axis=1)
-    return math.factorial(rows.shape[1]) / np.prod(np.vectorize(math.factorial)(counts), axis=1)
-
-
-def _chance(rows, bad, both):
+def _law(bad, both):
     law = bad * np.asarray([COIN[M], *(1 - both) * COIN[:M], *both * COIN[:M]])
     law[0] += 1 - bad
-    return np.prod(law[rows], axis=1)
+    return law
 
 
 # --- as arrays, in words, and bad input -------------------------------------------------------------------------------
