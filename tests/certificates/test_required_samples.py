@@ -166,14 +166,6 @@ def test_under_jit_and_vmap():
     assert (float(bad.safety), int(bad.status)) == (0.0, Status.INVALID_INPUT)
 
 
-def test_sentences_name_the_tasks_and_the_moments():
-    data = {"reward": REWARD, "passed": PASSED}
-    said = str(certify_requirements(stratified(data, STRATA), BOTH, delta=0.1))
-    assert "on a new task from 0, 1 or 2, each as likely, the expected reward is at least 0.5 and the" in said
-    said = str(certify_requirements(data, BOTH, delta=0.1, method="anytime"))
-    assert said.startswith("With confidence 0.9, at every moment of the sampling of tasks: on a new task from the same")
-
-
 @pytest.mark.parametrize(
     ("data", "settings", "words"),
     [
@@ -202,11 +194,3 @@ def test_a_list_has_no_weights_and_no_moments():
     found = certify_requirements({"reward": REWARD}, {"reward": BOTH["reward"]}, delta=0.1)
     with pytest.raises(ValueError, match="certificate has no history"):
         found.first_reached(0.5)
-
-
-def test_an_upper_limit_at_every_moment():
-    wanted = {"cost": at_most(0.5, support=(0, 1))}
-    found = certify_requirements({"cost": 1 - REWARD}, wanted, delta=0.1, complete=True, method="anytime")
-    assert float(found.safety) == pytest.approx(
-        float(certify_anytime(REWARD, 0.5, support=(0, 1), delta=0.1).safety[0])
-    )
