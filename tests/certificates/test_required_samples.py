@@ -3,11 +3,11 @@
 import dataclasses
 import functools
 import itertools
-import math
 
 import jax
 import numpy as np
 import pytest
+from lists import chances, multisets
 from scipy import stats
 from test_requirements import metrics
 
@@ -24,8 +24,6 @@ from jaxcert import (
     stratified,
     weighted,
 )
-from jaxcert.report import certificate_record, verify, write_certificates
-from jaxcert.tables import read_returns
 
 RNG = np.random.default_rng(0)
 REWARD = (RNG.beta(6, 2, (60, 1)) * RNG.uniform(0.8, 1, (60, 12))).astype(np.float32)
@@ -111,11 +109,8 @@ def test_every_moment_together_fails_with_at_most_delta(precision, of_returns):
     smallest = history[:, -1]  # so far
     worst = 0.0
     for both in (0.0, 0.5, 1.0):
-        bad = np.asarray([0, *(1 - both) * COIN[:M], *both * COIN[:M]])
-        bad[0] = COIN[M]
         for risk in np.unique(smallest[smallest < 1]).tolist():
-            law = bad * (risk + 1e-6)
-            law[0] += 1 - risk - 1e-6
+            law = _law(risk + 1e-6, both)
             worst = max(worst, float(np.sum(np.prod(law[rows], axis=1)[smallest <= risk])))
     assert 0.01 < worst <= DELTA * (1 + 1e-5)
 
@@ -124,7 +119,7 @@ def test_every_moment_together_fails_with_at_most_delta(precision, of_returns):
 def test_tasks_with_weights_fail_with_at_most_delta(precision, kind):
     """Tasks of two kinds, of which one is bad and has another weight or share; one metric or both are missed."""
     n, outcomes = 6, [(M, M), *((s, M) for s in range(M)), *((s, s) for s in range(M))]
-    per_kind = [np.asarray(list(itertools.combinations_with_replacement(range(len(outcomes)), n // 2)))] * 2
+    per_kind = [multisets(n // 2, len(outcomes))] * 2
     first, second = (each.reshape(-1, n // 2) for each in np.broadcast_arrays(per_kind[0][:, None], per_kind[1][None]))
     rows = np.concatenate([first, second], axis=1)
     data, wanted = metrics(np.asarray(outcomes)[rows], M, () if kind != "soft" else ("a", "b"), precision)
@@ -135,26 +130,19 @@ def test_tasks_with_weights_fail_with_at_most_delta(precision, kind):
         sample = weighted(data, sample.weights, max_weight=sample.max_weight)
     method = {"method": "soft"} if kind == "soft" else {}
     risks = np.asarray(certify_requirements(sample, wanted, delta=DELTA, validate=False, **method).epsilon)
-    ways, worst = _ways(first), 0.0
-    other = _ways(second)
-    share = 0.5 if frequencies is None else 0.75
+    worst, share = 0.0, 0.5 if frequencies is None else 0.75
     for both, bad_a, bad_b in itertools.product((0.0, 1.0), np.linspace(0, 1, 9), np.linspace(0, 1, 9)):
         true = share * bad_a + (1 - share) * bad_b
-        chance = _chance(first, bad_a, both) * ways * _chance(second, bad_b, both) * other
+        chance = chances(first, _law(bad_a, both)) * chances(second, _law(bad_b, both))
         worst = max(worst, float(np.sum(chance[risks < true - 1e-6])))
     assert np.min(risks) < 1
     assert worst <= DELTA
 
 
-def _ways(rows):
-    counts = np.stack([np.sum(rows == kind, axis=1) for kind in range(rows.max() + 1)], axis=1)
-    return math.factorial(rows.shape[1]) / np.prod(np.vectorize(math.factorial)(counts), axis=1)
-
-
-def _chance(rows, bad, both):
+def _law(bad, both):
     law = bad * np.asarray([COIN[M], *(1 - both) * COIN[:M], *both * COIN[:M]])
     law[0] += 1 - bad
-    return np.prod(law[rows], axis=1)
+    return law
 
 
 # --- as arrays, in words, and bad input -------------------------------------------------------------------------------
@@ -177,31 +165,6 @@ def test_under_jit_and_vmap():
         assert many[0].status.shape == ()
     bad = jax.jit(ask)(REWARD, -WEIGHTS)
     assert (float(bad.safety), int(bad.status)) == (0.0, Status.INVALID_INPUT)
-
-
-def test_a_file_of_weighted_tasks_is_verified(tmp_path):
-    np.savez(tmp_path / "m.npz", reward=REWARD, passed=PASSED)
-    np.savez(tmp_path / "w.npz", returns=WEIGHTS[:, None])
-    files = [read_returns(tmp_path / "m.npz", value=name, metric=True) for name in BOTH]
-    first, *others = [*files, read_returns(tmp_path / "w.npz")]
-    data = {name: each.returns for name, each in zip(BOTH, files, strict=True)}
-    found = certify_requirements(weighted(data, WEIGHTS, max_weight=1.5), BOTH, delta=0.1)
-    record = certificate_record(found, data=first, others=others)
-    assert record["settings"]["max_weight"] == 1.5
-    write_certificates(tmp_path / "c.json", [record])
-    given = [tmp_path / "m.npz", tmp_path / "w.npz"]
-    assert verify(tmp_path / "c.json", tmp_path / "m.npz", others=given).ok
-    record["rows"][0]["safety"] += 0.01
-    write_certificates(tmp_path / "c.json", [record])
-    assert not verify(tmp_path / "c.json", tmp_path / "m.npz", others=given).ok
-
-
-def test_sentences_name_the_tasks_and_the_moments():
-    data = {"reward": REWARD, "passed": PASSED}
-    said = str(certify_requirements(stratified(data, STRATA), BOTH, delta=0.1))
-    assert "on a new task from 0, 1 or 2, each as likely, the expected reward is at least 0.5 and the" in said
-    said = str(certify_requirements(data, BOTH, delta=0.1, method="anytime"))
-    assert said.startswith("With confidence 0.9, at every moment of the sampling of tasks: on a new task from the same")
 
 
 @pytest.mark.parametrize(
@@ -232,11 +195,3 @@ def test_a_list_has_no_weights_and_no_moments():
     found = certify_requirements({"reward": REWARD}, {"reward": BOTH["reward"]}, delta=0.1)
     with pytest.raises(ValueError, match="certificate has no history"):
         found.first_reached(0.5)
-
-
-def test_an_upper_limit_at_every_moment():
-    wanted = {"cost": at_most(0.5, support=(0, 1))}
-    found = certify_requirements({"cost": 1 - REWARD}, wanted, delta=0.1, complete=True, method="anytime")
-    assert float(found.safety) == pytest.approx(
-        float(certify_anytime(REWARD, 0.5, support=(0, 1), delta=0.1).safety[0])
-    )
