@@ -170,7 +170,8 @@ def _print(answer: Answer) -> None:
 def how_many_show(*, listed: bool) -> str:
     """Which plan says how much more data a difference takes."""
     what, kind = ("trials of each task", " --suite") if listed else ("tasks", "")
-    return f"how many new {what} it takes: jaxcert plan A --against B --threshold 0{kind}"
+    of_one_table = "of one table in place of B: --policy COLUMN --only A,B"
+    return f"how many new {what} it takes: jaxcert plan A --against B --threshold 0{kind} ({of_one_table})"
 
 
 def _not_shown(answer: Answer) -> Iterator[str]:

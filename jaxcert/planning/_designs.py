@@ -123,7 +123,7 @@ def _successes_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> 
         return _by_level(functools.partial(_bounds, CLOPPER_PEARSON), returns, m, betas, wish)
     enough = _enough(m, betas, wish.threshold)
     passes = np.sum(returns[:, :m], axis=1) >= enough[:, None]
-    lower = np.where(passes, wish.threshold, wish.support[0]).astype(returns.dtype)
+    lower = np.where(passes, cast(wish.threshold, returns.dtype, "up"), cast(wish.support[0], returns.dtype, "down"))
     return PerTask(lower, np.full(lower.shape, m, np.int32))
 
 
