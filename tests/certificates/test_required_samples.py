@@ -7,8 +7,9 @@ import itertools
 import jax
 import numpy as np
 import pytest
+from lists import chances, multisets
 from scipy import stats
-from test_requirements import likelihood, metrics
+from test_requirements import metrics
 
 from jaxcert import (
     Status,
@@ -118,7 +119,7 @@ def test_every_moment_together_fails_with_at_most_delta(precision, of_returns):
 def test_tasks_with_weights_fail_with_at_most_delta(precision, kind):
     """Tasks of two kinds, of which one is bad and has another weight or share; one metric or both are missed."""
     n, outcomes = 6, [(M, M), *((s, M) for s in range(M)), *((s, s) for s in range(M))]
-    per_kind = [np.asarray(list(itertools.combinations_with_replacement(range(len(outcomes)), n // 2)))] * 2
+    per_kind = [multisets(n // 2, len(outcomes))] * 2
     first, second = (each.reshape(-1, n // 2) for each in np.broadcast_arrays(per_kind[0][:, None], per_kind[1][None]))
     rows = np.concatenate([first, second], axis=1)
     data, wanted = metrics(np.asarray(outcomes)[rows], M, () if kind != "soft" else ("a", "b"), precision)
@@ -132,7 +133,7 @@ def test_tasks_with_weights_fail_with_at_most_delta(precision, kind):
     worst, share = 0.0, 0.5 if frequencies is None else 0.75
     for both, bad_a, bad_b in itertools.product((0.0, 1.0), np.linspace(0, 1, 9), np.linspace(0, 1, 9)):
         true = share * bad_a + (1 - share) * bad_b
-        chance = likelihood(first, _law(bad_a, both)) * likelihood(second, _law(bad_b, both))
+        chance = chances(first, _law(bad_a, both)) * chances(second, _law(bad_b, both))
         worst = max(worst, float(np.sum(chance[risks < true - 1e-6])))
     assert np.min(risks) < 1
     assert worst <= DELTA

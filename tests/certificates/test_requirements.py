@@ -1,12 +1,12 @@
 """Several requirements at once: one is `certify`, and several fail no more often than delta, whatever the laws are."""
 
 import itertools
-import math
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from lists import chances, multisets
 from scipy import stats
 
 from jaxcert import (
@@ -98,13 +98,6 @@ def metrics(counts, m, of_returns, precision):
     return data, {name: at_least(0.5, support=(0, 1) if name in of_returns else None) for name in "ab"}
 
 
-def likelihood(rows: np.ndarray, law: np.ndarray) -> np.ndarray:
-    """The probability of each multiset of outcomes, [rows]."""
-    counts = np.stack([np.sum(rows == kind, axis=1) for kind in range(len(law))], axis=1)
-    ways = [math.factorial(rows.shape[1]) / math.prod(map(math.factorial, row)) for row in counts.tolist()]
-    return np.asarray(ways) * np.prod(law[None] ** counts, axis=1)
-
-
 @pytest.mark.parametrize("of_returns", [(), ("b",), ("a", "b")])
 @pytest.mark.parametrize("settings", [{}, {"beta": "auto"}, {"method": "soft"}])
 def test_failure_is_at_most_delta_at_the_worst_laws(precision, settings, of_returns):
@@ -112,7 +105,7 @@ def test_failure_is_at_most_delta_at_the_worst_laws(precision, settings, of_retu
     n, m, delta = 6, 3, 0.2
     # Successes of the two metrics: the second one perfect, the first one perfect, or both the same.
     outcomes = [(s, m) for s in range(m + 1)] + [(m, s) for s in range(m)] + [(s, s) for s in range(m)]
-    rows = np.asarray(list(itertools.combinations_with_replacement(range(len(outcomes)), n)))
+    rows = multisets(n, len(outcomes))
     counts = np.asarray(outcomes)[rows]
     data, wanted = metrics(counts, m, of_returns, precision)
     safety = np.asarray(certify_requirements(data, wanted, delta=delta, validate=False, **settings).safety)
@@ -130,7 +123,7 @@ def test_failure_is_at_most_delta_at_the_worst_laws(precision, settings, of_retu
         for risk in np.unique(1 - safety[safety > 0]).tolist()[:12]:
             # The true risk is a hair above a certified one.
             law = bad * (risk + 1e-6) + np.asarray([o == (m, m) for o in outcomes]) * (1 - risk - 1e-6)
-            worst = max(worst, float(np.sum(likelihood(rows, law)[1 - safety <= risk])))
+            worst = max(worst, float(np.sum(chances(rows, law)[1 - safety <= risk])))
     assert worst <= delta * (1 + 1e-5)
     says_much = not of_returns and settings != {"method": "soft"}  # bounds of three returns say less
     assert worst > 0.1 or not says_much
