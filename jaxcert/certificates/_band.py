@@ -19,11 +19,10 @@ from jaxcert.certificates._arguments import (
     choose,
     default_bound,
     divided,
+    given_bounds,
     levels_of,
     padded_rows,
-    prepare_lower_bounds,
     prepare_thresholds,
-    refuse_choice,
     thresholds_of,
 )
 from jaxcert.certificates._attained import ATTAINED_LEVELS, GRID, fields_of_band, level_of_successes
@@ -184,22 +183,18 @@ def certify_lower_bounds_band(
         >>> print(f"{curve.epsilon[0]:.4f} {curve.epsilon[20]:.4f}")
         0.0402 0.1938
     """
-    refuse_choice(beta, "a number: the level of the given lower bounds")
-    lower = prepare_lower_bounds(lower_bounds, validate)
-    row = None if thresholds is None else prepare_thresholds(thresholds, lower.dtype, validate)
+    sample, delta, beta = given_bounds(lower_bounds, delta, beta, validate, zero_beta=True)
+    dtype = sample.dtype
+    row = None if thresholds is None else prepare_thresholds(thresholds, dtype, validate)
     require_real("low", low)
     if np.ndim(low):
         raise ValueError(f"low has shape {np.shape(low)}; expected a scalar")
     if validate and is_concrete(low):
         end = np.asarray(low, np.float64)
         refuse("low", end, end < np.inf, "a number, or -inf if it is not known")
-    rounded = known(low, lower.dtype, "down")
-    end = (np if is_concrete(low) else jnp).where(rounded < np.inf, rounded, np.asarray(-np.inf, lower.dtype))
-    sample = sample_of_numbers(lower).replace(low=end)
-    level, checks = _level_of(delta, sample), {"validate": validate, "scalar": True}
-    delta = probability("delta", delta, lower.dtype, "down", **checks)
-    beta = probability("beta", beta, lower.dtype, "up", zero_allowed=True, **checks)
-    return _of_bounds("given", None, sample, row, (level, beta, delta))
+    rounded = known(low, dtype, "down")
+    end = (np if is_concrete(low) else jnp).where(rounded < np.inf, rounded, np.asarray(-np.inf, dtype))
+    return _of_bounds("given", None, sample.replace(low=end), row, (_level_of(delta, sample), beta, delta))
 
 
 def _curve(certificate: Certificate, lower_bounds: Array, thresholds: np.ndarray) -> Certificate:

@@ -144,11 +144,17 @@ def solve(
     if table is None and violations.size <= deltas.size * (size + 1):
         found = tail.search(*_arguments(violations, n, beta if tail.of_beta else 0.5, deltas[row]))
     else:
-        if table is None:
-            every = jnp.broadcast_to(jnp.minimum(jnp.arange(size + 1, dtype=np.int32), n), (deltas.size, size + 1))
-            table = tail.search(*_arguments(every, n, beta if tail.of_beta else 0.5, deltas[:, None]))
-        found = jax.tree.map(lambda column: jnp.asarray(column)[row, violations], table)
+        every = searched(tail, n, beta, deltas, table, size=size)
+        found = jax.tree.map(lambda column: column[row, violations], every)
     return tail.finish(found, violations, n, beta)
+
+
+def searched(tail: Tail, n: Any, beta: Any, deltas: Any, table: Any, *, size: int) -> Any:
+    """The searched numbers for k = 0, ..., size at each of the deltas, of the table if there is one."""
+    if table is None:
+        every = jnp.broadcast_to(jnp.minimum(jnp.arange(size + 1, dtype=np.int32), n), (deltas.size, size + 1))
+        table = tail.search(*_arguments(every, n, beta if tail.of_beta else 0.5, deltas[:, None]))
+    return jax.tree.map(jnp.asarray, table)
 
 
 def solve_every(tail: Tail, n: Any, beta: Any, delta: Any, table: Any = None, *, size: int) -> Solution:

@@ -173,8 +173,22 @@ HISTOGRAM = Histogram.empty(40, support=(0, 1), num_bins=9)
 FIRST = np.tile(np.arange(30) < 1, (40, 1))
 OPEN = (0.0, np.inf)
 NAMES = [str(task) for task in range(40)]
+UNREADABLE = "a probability that float32 can tell from 0 and 1"
 # Of one question alone.
 OWN = [
+    ("safety", {"support": (-1e300, 1.0)}, r"support holds -1e\+300; expected numbers within the range of float32"),
+    ("safety", {"bound": "clopper_pearson"}, r"task 0, rollout 0 is .*; expected binary returns, 0 or 1"),
+    ("safety", {"beta": 1e-44}, rf"beta is 1e-44; expected {UNREADABLE}"),
+    ("safety", {"beta": 1 - 1e-12}, rf"beta is 1; expected {UNREADABLE}"),
+    ("safety", {"delta": 1e-50}, rf"delta is 1e-50; expected {UNREADABLE}"),
+    ("safety", {"delta": None}, r"delta has dtype object; expected real numbers"),
+    ("safety", {"delta": "a"}, r"delta has dtype <U1; expected real numbers"),
+    ("safety", {"thresholds": 1e300}, r"thresholds is 1e\+300; expected a number within the range of float32"),
+    ("safety", {"x": X.T}, r"look as if their axes were swapped"),
+    ("safety", {"x": X.T, "where": np.ones((30, 40), bool)}, r"look as if their axes were swapped"),
+    ("safety", {"x": X.astype(np.float64) * 0 + (1 + 1e-10)}, r"is 1\.0000000001, outside the support"),
+    ("safety", {"x": np.full((20, 5), 1 + 1e-10), "bound": "clopper_pearson"}, r"expected binary returns"),
+    ("safety", {"x": X.astype("m8[s]")}, r"returns has dtype timedelta64\[s\]; expected real numbers"),
     ("mean", {"bound": "dkw"}, "bound is 'dkw'; expected one of betting, hoeffding"),
     ("mean", {"bound": "hoeffding", "support": OPEN}, "hoeffding needs a finite upper end"),
     ("mean", {"bound": "clopper_pearson"}, "bound is 'clopper_pearson'; expected one of betting, hoeffding"),

@@ -316,17 +316,14 @@ def test_what_cannot_be_begun(settings, message):
         (None, ([True], [True, False]), "returns have shapes (1,) and (2,); expected twice [s]"),
         (None, ([[True]], [[True]]), "returns have shapes (1, 1) and (1, 1); expected twice [s]"),
         (None, ("yes", "no"), "returns_a"),
+        ((0, 1), (1.5, 1.0, -0.5), "the difference of returns of returns_a and returns_c of pair 0 is 2, outside"),
     ],
 )
 def test_what_is_no_pair(support, values, message):
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
-        update_pairs(init_pairs(delta=0.05, support=support), *values)
+        update_pairs(init_pairs(delta=0.05, support=support, num_policies=len(values)), *values)
 
 
 def test_returns_of_each_policy_are_wanted():
     with pytest.raises(ValueError, match=re.escape("returns have shapes () and (); expected 3 times [s]")):
         update_pairs(init_pairs(delta=0.05, num_policies=3), True, False)
-    with pytest.raises(
-        ValueError, match="the difference of returns of returns_a and returns_c of pair 0 is 2, outside"
-    ):
-        update_pairs(init_pairs(delta=0.05, num_policies=3, support=(0, 1)), 1.5, 1.0, -0.5)
