@@ -108,9 +108,9 @@ cli: .venvs/cli/.installed
 # Training and simulated robots: what the extras add to the tests that run without them.
 brax: .venvs/brax/.installed
 	$(call elsewhere,$@,$(addprefix tests/,training/test_brax_env.py training/test_ppo.py \
-	  tasks/test_locomotion.py tasks/test_adapters.py tasks/test_gymnax.py cli/test_cli_brax.py \
+	  tasks/test_locomotion.py tasks/test_adapters.py tasks/test_other_libraries.py cli/test_cli_brax.py \
 	  tasks/test_environments.py::test_returns_lie_in_the_support \
-	  rollouts/test_collect_gymnasium.py::test_an_environment_of_mujoco_whose_physics_depends_on_the_task \
+	  rollouts/test_any_policy.py::test_an_environment_of_mujoco_whose_physics_depends_on_the_task \
 	  test_docs.py::test_python_runs_with_brax test_docs.py::test_commands_of_robots_run \
 	  test_docs.py::test_robots_are_trained_as_the_page_says) "tests/test_notebooks.py::test_runs_again[brax_training]")
 
@@ -122,7 +122,7 @@ worlds: .venvs/worlds/.installed
 AGREED := $(addprefix tests/,certificates/test_epsilon_reference.py certificates/test_batch_independence.py \
   numerics/test_elementary.py bounds/test_bounds_reference.py)
 # And all but the marked tests of metrics, rollouts, the grid, sweeps, tasks that stop by themselves, successes and sums.
-USED := $(addprefix tests/,returns rollouts/test_collect.py rollouts/test_collect_gymnasium.py rollouts/test_any_policy.py \
+USED := $(addprefix tests/,returns rollouts/test_collect.py rollouts/test_any_policy.py \
   tasks/test_simple_grid.py sweep sequential numerics/test_batches.py numerics/test_summation.py certificates/test_soft.py \
   certificates/test_attained.py test_harness.py)
 oldest newest: %: .venvs/%/.installed

@@ -10,9 +10,6 @@ def import_extra(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise ImportError(f"{package} is needed for this: {installing(extra)}") from error
-
-
-def installing(extra: str) -> str:
-    """The command that installs an extra, in a checkout: no release is on an index yet."""
-    return f"pip install '.[{extra}]' in the checkout of jaxcert"
+        # No release is on an index yet.
+        command = f"pip install '.[{extra}]' in the checkout of jaxcert"
+        raise ImportError(f"{package} is needed for this: {command}") from error

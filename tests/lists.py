@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 N, M = 5, 3
 OUTCOMES = np.asarray(list(itertools.product(range(M + 1), repeat=N)))
@@ -15,6 +15,18 @@ UNEQUAL = np.asarray([1, 2, 3, 3, 2])
 def data_set(counts, num_rollouts: int) -> np.ndarray:
     """Successes first: bool[..., n, m] from counts [..., n]."""
     return np.arange(num_rollouts) < np.asarray(counts)[..., None]
+
+
+def multisets(size: int, kinds: int) -> np.ndarray:
+    """Every way in which so many tasks can be of these kinds, in increasing order, [ways, size]."""
+    return np.asarray([*itertools.combinations_with_replacement(range(kinds), size)])
+
+
+def chances(rows: np.ndarray, law: np.ndarray) -> np.ndarray:
+    """Of each of them, if a task is of kind i with probability law[i]."""
+    counts = np.stack([np.sum(rows == kind, axis=1) for kind in range(len(law))], axis=1)
+    orders = special.factorial(rows.shape[1]) / np.prod(special.factorial(counts), axis=1)
+    return orders * np.prod(np.asarray(law)[None] ** counts, axis=1)
 
 
 def performances(threshold: float, num_bad: int) -> list[np.ndarray]:

@@ -24,12 +24,17 @@ for _names in (
     DOCUMENTED += [f"jaxcert.{name}" for name in _names.split()]
 
 
+# What a package exports to other ones, and not to users.
+OF_ROOMS_ALONE = {"Option", "Question", "ceil_figures", "confidence", "floor_figures", "floor_to"}
+
+
 def provided(module: ModuleType) -> set[str]:
     """Names that a package imports from itself or another, or defines, without an underscore (its version excepted)."""
     names, body = set(), ast.parse(inspect.getsource(module)).body
     for node in [*body, *_read_by_type_checkers(body)]:
         if isinstance(node, ast.ImportFrom) and (_within(node.module, module) or node.module in PACKAGES):
-            names |= {alias.asname or alias.name for alias in node.names}
+            every = [alias.asname or alias.name for alias in node.names]
+            names |= {*every} if every != ["*"] else {*importlib.import_module(node.module).__all__} - OF_ROOMS_ALONE
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Assign):

@@ -162,7 +162,6 @@ def _levels(kind: str, safeties: tuple[float, ...], beta: Any, num_allowed: Any)
 
 def curves() -> Iterator[Curve]:
     yield _band("equal_local_levels")
-    yield _band("num_smallest = 10", num_smallest=10)
     several, delta = (0.5, 0.8, 0.9), jnp.float32(DELTA)
     at_once = together(several, jnp.asarray(several, jnp.float32), DELTA, None, N)
     assert at_once is not None

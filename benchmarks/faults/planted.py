@@ -106,7 +106,7 @@ smallest-level-of-requirements certificates/_met.py
 - jnp.max(levels, axis=-3)
 + jnp.min(levels, axis=-3)
 most-for-least certificates/_required_metrics.py
-- Metric(sample.reflected, -threshold, per_task, of_failures=False)
+- Metric(sample if of_two else sample.reflected, -threshold, per_task, of_failures=False)
 + Metric(sample, threshold, per_task, of_failures=False)
 one-cap-for-all certificates/_mean.py
 - _above_low(lower, room, alpha), low, good

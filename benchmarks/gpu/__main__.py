@@ -13,6 +13,7 @@ Needs no extra. What the minutes do not suffice for is left out and named. One C
 driver and the versions. Ends with an error if a result lies on its wrong side.
 """
 
+import functools
 import importlib.util
 import re
 import sys
@@ -43,17 +44,15 @@ def main(arguments: list[str] | None = None) -> int:
     if jax.default_backend() != "gpu":
         print(f"no GPU: all figures are those of the {jax.default_backend()}", file=sys.stderr)
     wanted = options.only or (("sides", "steps", "certify") if options.quick else names)
-    rows = list(_within(options.minutes, _parts(options.quick), wanted))
+    limit = QUICK_CASES if options.quick else None
+    parts = {"sides": functools.partial(sides, limit=limit), "steps": steps, "arb": _fresh, **PARTS}
+    rows = list(_within(options.minutes, parts, wanted))
     device = re.sub(r"[^a-z0-9]+", "-", jax.devices()[0].device_kind.lower()).strip("-")
     write_rows(rows, options.out or RESULTS / f"gpu-{device}.csv")
     unsafe = [row for row in rows if row.unit == "unsafe" and row.value > 0]
     for row in unsafe:
         print(f"unsafe: {row.name} in {row.size}", file=sys.stderr)
     return int(bool(unsafe))
-
-
-def _parts(quick: bool) -> dict[str, Callable[[], Iterator[Row]]]:
-    return {"sides": lambda: sides(limit=QUICK_CASES if quick else None), "steps": steps, "arb": _fresh, **PARTS}
 
 
 def _within(minutes: float, parts: dict[str, Callable[[], Iterator[Row]]], wanted: tuple[str, ...]) -> Iterator[Row]:

@@ -10,7 +10,7 @@ import numpy as np
 
 import jaxcert
 from benchmarks._common import Row
-from benchmarks.gpu.reference import SUPPORTS, Case, read, returns
+from benchmarks.gpu.reference import BOUNDS, SUPPORTS, Case, read, returns
 from jaxcert import bounds, numerics
 from jaxcert.numerics import _elementary, _rounding
 from jaxcert.numerics._rounding import unit_roundoff
@@ -58,7 +58,7 @@ def sides(*, limit: int | None = None) -> Iterator[Row]:
             for exact, functions in FUNCTIONS.items():
                 for name, function in functions.items():
                     yield from compare(name, function, table[exact][:limit], precision)
-            for name in ("hoeffding", "empirical_bernstein", "dkw", "betting"):
+            for name in BOUNDS:
                 yield from _bound(name, table[name][:limit], precision)
             yield from _sums(precision)
             yield from _roundings(precision)

@@ -20,12 +20,13 @@ adaptive    the rollouts, in all, until a wanted certificate is reached, by ``ce
             drawn anew from the samples, over 20 keys
 levels      mean certified safety (betting) over repetitions, data and thresholds, for fixed betas, for ``beta="auto"``,
             and by soft counts
+weights     certified safety of reweighted tasks on the illustrative grid, three ways, beside the exact one
 """
 
 from collections.abc import Callable, Iterable
 
 from benchmarks._common import parser, show
-from benchmarks.tightness import bounds, few_rollouts, levels, successes
+from benchmarks.tightness import bounds, few_rollouts, levels, successes, weights
 
 PARTS: dict[str, Callable[[], Iterable[str]]] = {
     "bounds": bounds.of_all,
@@ -36,6 +37,7 @@ PARTS: dict[str, Callable[[], Iterable[str]]] = {
     "sequential": few_rollouts.recorded,
     "adaptive": few_rollouts.until,
     "levels": levels.by_level,
+    "weights": weights.reweighted,
 }
 
 

@@ -265,7 +265,7 @@ def check_complete(complete: bool) -> None:
 def both_sides(
     needs: Needs, returns: Any, support: Support | None, where: Any, validate: bool
 ) -> tuple[Sample, Sample]:
-    """The returns rounded down, and those whose reflection is rounded down: rounded up, or of B minus A."""
+    """The returns rounded down, and what is reflected rounded down: -X, or B minus A; binary ones are not reflected."""
     if isinstance(returns, Histogram):
         raise ValueError("returns are a summary, which cannot be reflected for upper bounds; expected an array")
     if isinstance(returns, Paired):
@@ -273,16 +273,15 @@ def both_sides(
         return sample, sample_of(needs, returns.swapped, support, where, validate)
     needs = dataclasses.replace(needs, needs_width=True)
     sample = sample_of(needs, returns, support, where, validate)
-    return sample, sample_of(needs, returns, support, where, validate, side="up")
+    raised = sample_of(needs, returns, support, where, validate, side="up")
+    return sample, raised if needs.binary else raised.reflected
 
 
-def upper_bounds(bound: Bound, raised: Sample, beta: jax.Array, lower: jax.Array, *, pairs: bool) -> jax.Array:
-    """Upper bounds [..., n] at level beta, within a program; infinite where there is no lower bound.
+def upper_bounds(bound: Bound | None, other: Sample, beta: jax.Array, lower: jax.Array) -> jax.Array:
+    """Upper bounds [..., n] at level beta, within a program, from the second of ``both_sides``, or from negated bounds.
 
-    ``pairs``: whether the differences were reflected before they were taken.
+    They are infinite where there is no lower bound.
     """
-    if bound.binary:
-        upper = complement_up(task_bounds(bound, raised.failing, beta))
-    else:
-        upper = -task_bounds(bound, raised if pairs else raised.reflected, beta)
-    return jnp.where(jnp.isneginf(lower), jnp.inf, upper)
+    binary = bound is not None and bound.binary
+    found = task_bounds(bound, other.failing if binary else other, beta)
+    return jnp.where(jnp.isneginf(lower), jnp.inf, complement_up(found) if binary else -found)

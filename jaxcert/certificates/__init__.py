@@ -2,7 +2,7 @@
 
 from jaxcert.certificates._anytime import anytime_epsilon, certify_anytime
 from jaxcert.certificates._band import certify_band, certify_lower_bounds_band
-from jaxcert.certificates._certificate import Certificate, Status, sentence
+from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._certify import certify, certify_lower_bounds
 from jaxcert.certificates._each_task import certify_each_task
 from jaxcert.certificates._episode import EpisodeCertificate, certify_episode
@@ -70,6 +70,5 @@ __all__ = [
     "floor_figures",
     "floor_to",
     "scenario_epsilon",
-    "sentence",
     "shifted_epsilon",
 ]

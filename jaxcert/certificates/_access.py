@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Numeric
 from jaxcert._validation import is_concrete
 from jaxcert.certificates._batch_axes import Batched, Dims, dataset_of, frame_of, same_for_all
 from jaxcert.certificates._figures import (
@@ -23,6 +25,8 @@ from jaxcert.certificates._figures import (
     floor_figures,
     level_figures,
 )
+from jaxcert.numerics._rounding import complement_down
+from jaxcert.returns._prepared import probability
 
 if TYPE_CHECKING:
     import pandas
@@ -41,6 +45,7 @@ class Answer(Batched):
 
     delta: Any
     question: Any = ""
+    metrics: Any = ()  # of which it is, by name, once for each requirement
     # The fields in its repr, in this order: arrays, then settings.
     _shown: ClassVar[tuple[str, ...]]
 
@@ -186,6 +191,45 @@ class Answer(Batched):
         """Advice on the status of a row; by default only on invalid input."""
         (code,) = self._held(index, "status")
         return f" ({Status(code).advice})" if code in (noted or (Status.INVALID_INPUT,)) else ""
+
+
+class OverTime(Answer):
+    """A certificate that may hold at every moment of the sampling of tasks, with a history of its risks."""
+
+    history: Any
+
+    def first_reached(self, safety: Numeric) -> jax.Array:
+        """The number of tasks after which it certified a safety, at every moment; 0 if it did not.
+
+        Args:
+            safety: the wanted safety in (0, 1), a scalar or one for each threshold, float[t].
+
+        Returns:
+            int32[..., t], or [...] of requirements.
+
+        Raises:
+            ValueError: for a safety outside (0, 1) that is concrete, or a certificate without a history.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> from jaxcert import certify_anytime
+            >>> found = certify_anytime(jnp.full((200, 100), 0.9), [0.8, 0.9], support=(0, 1), delta=0.01)
+            >>> print(found.first_reached(0.95))
+            [133   0]
+        """
+        if self.history is None:
+            raise ValueError("certificate has no history; expected one of certify_anytime, of the sampled tasks")
+        wanted = probability("safety", safety, self.history.dtype, "up", validate=True)
+        reached = complement_down(self.history) >= jnp.broadcast_to(wanted, self.history.shape)
+        axis = -1 - len(self._own("status"))
+        first = jnp.argmax(reached, axis=axis) + 1
+        return jnp.where(jnp.any(reached, axis=axis), first, 0).astype(jnp.int32)
+
+    @property
+    def _start(self) -> str:
+        sampled = getattr(self, "sampled", None)
+        history = (self if sampled is None else sampled).history
+        return f"{super()._start}{'' if history is None else ', at every moment of the sampling of tasks'}"
 
 
 class ByThreshold(Answer):

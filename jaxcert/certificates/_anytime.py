@@ -1,7 +1,6 @@
 """Risks and certificates that hold at every moment while tasks come in, in the order of the tasks."""
 
 import dataclasses
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,14 +11,14 @@ import numpy as np
 from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._arguments import Returns, bound_for, levels_of, padded_rows, thresholds_of
-from jaxcert.certificates._certificate import Certificate, certificate_of
-from jaxcert.certificates._counting import any_of, fields_of_risk, reached
-from jaxcert.certificates._method import BINOMIAL, epsilon_arguments, inflate, whole
+from jaxcert.certificates._certificate import Certificate, answer, quantity_of
+from jaxcert.certificates._counting import any_of, fields_of_risk, reached, solved
+from jaxcert.certificates._method import BINOMIAL, Method, epsilon_arguments, inflate, whole
 from jaxcert.certificates._question import Question
 from jaxcert.numerics._batches import elementwise, in_blocks, in_front
 from jaxcert.numerics._mixture_limit import sequence_limit
 from jaxcert.returns._prepared import Support
-from jaxcert.returns._sample import Sample, placed, sample_of, sample_of_numbers
+from jaxcert.returns._sample import Sample, sample_of, sample_of_numbers
 
 
 def anytime_epsilon(
@@ -79,9 +78,6 @@ def anytime_risk(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
     k, n, delta = (jnp.where(valid, each, safe) for each, safe in zip((k, n, delta), (1.0, 1.0, 0.5), strict=True))
     return jnp.where(valid, in_blocks(sequence_limit, k, n, delta), 1.0)
 
-
-# Counts tasks by bounds at one level, as "binomial" does.
-EVERY_MOMENT = dataclasses.replace(BINOMIAL, name="anytime", choice=(), free_beta=False)
 
 # --- from returns ---------------------------------------------------------------------------------------------------
 
@@ -145,15 +141,15 @@ def _of_bounds(
     name: str, bound: Bound | None, sample: Sample, row: Any, levels: tuple, returns: Any = None
 ) -> Certificate:
     """From ``task_bounds`` a sample, by the name of the bound, in the order of the tasks, at thresholds [t]."""
-    (delta, beta), rows = levels, padded_rows(row, sample, 1)
-    fields = _in_order(bound, *placed((sample, rows, beta, delta)))
-    fields |= {"thresholds": rows, "beta": beta, "delta": delta}
-    names = name, EVERY_MOMENT.name, returns
-    return certificate_of(fields, sample.num_tasks, len(row), *names, question="anytime")
+    delta, beta = levels
+    fields = solved(EVERY_MOMENT, bound, sample, padded_rows(row, sample, 1), beta, delta)
+    words = {"bound": name, "method": EVERY_MOMENT.name, "quantity": quantity_of(name, returns)}
+    return answer(Certificate, fields, sample.num_tasks, len(row), **words, question="anytime")
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _in_order(bound: Bound | None, sample: Sample, thresholds, beta, delta) -> dict[str, jax.Array]:
+def _in_order(
+    method: Method, bound: Bound | None, sample: Sample, thresholds, beta, delta, known: None
+) -> dict[str, jax.Array]:
     """The fields [..., t], and the history [..., n, t]."""
     lower = task_bounds(bound, sample, beta)
     n, there = sample.num_tasks, in_front(lower, sample.num_tasks)[..., None]
@@ -162,6 +158,10 @@ def _in_order(bound: Bound | None, sample: Sample, thresholds, beta, delta) -> d
     row = thresholds, beta, delta, n, any_of(jnp.isneginf(lower), n)
     fields = fields_of_risk(violations, history[..., -1, :], *row)
     return fields | {"history": history, "lower_bounds": lower}
+
+
+# By bounds at one level, as "binomial".
+EVERY_MOMENT = Method("anytime", None, count=_in_order, known=lambda *_: None, zero_beta=True)
 
 
 def at_every_moment(violated: jax.Array, there: jax.Array, beta, delta) -> tuple[jax.Array, jax.Array]:

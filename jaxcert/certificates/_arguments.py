@@ -19,7 +19,7 @@ from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast_host, cast_level, compute_dtype, known, unit_roundoff
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import as_successes, is_successes, probability
-from jaxcert.returns._sample import Sample, padded_to, power_of_two
+from jaxcert.returns._sample import Sample, padded_to, power_of_two, sample_of_numbers
 from jaxcert.returns.summaries import Histogram
 
 Described = TypeVar("Described")
@@ -95,18 +95,14 @@ def divided(delta: Any, dtype: np.dtype, parts: int, exact: Callable[[float], fl
     return jnp.where((below > 0) & (below < 1), quotient(below, size) * (1 - 8 * unit_roundoff(dtype)), jnp.nan)
 
 
-def last_count(num_smallest: Any, num_tasks: int) -> int:
-    """The largest number of violations that certifies anything; ValueError if it is out of range."""
-    if num_smallest is None:
-        return num_tasks - 1
-    whole = isinstance(num_smallest, int | np.integer) and not isinstance(num_smallest, bool)
-    if not (whole and 1 <= num_smallest <= num_tasks):
-        raise ValueError(f"num_smallest is {num_smallest!r}; expected a whole number from 1 to {num_tasks}, the tasks")
-    return int(num_smallest) - 1
+def given_bounds(
+    lower_bounds: Any, delta: Any, beta: Any, validate: bool, *, zero_beta: bool
+) -> tuple[Sample, Any, Any]:
+    """A sample of lower bounds [..., n], rounded down; delta rounded down, and beta up.
 
-
-def prepare_lower_bounds(lower_bounds: Any, validate: bool) -> Any:
-    """Lower bounds [..., n], rounded down. If one is NaN or +inf, all become NaN, which certifies nothing."""
+    If a bound is NaN or +inf, all become NaN, which certifies nothing.
+    """
+    refuse_choice(beta, "a number: the level of the given lower bounds")
     require_real("lower_bounds", lower_bounds)
     shape = np.shape(lower_bounds)
     if not shape or shape[-1] == 0:
@@ -115,8 +111,11 @@ def prepare_lower_bounds(lower_bounds: Any, validate: bool) -> Any:
         array = np.asarray(lower_bounds, dtype=np.float64)
         refuse("lower_bounds", array, array < np.inf, "a finite number, or -inf for no bound")
     lower = known(lower_bounds, compute_dtype(lower_bounds), "down")
-    xp = np if isinstance(lower, np.ndarray) else jnp
-    return xp.where(xp.all(lower < np.inf, axis=-1, keepdims=True), lower, np.asarray(np.nan, lower.dtype))
+    xp, checks = np if isinstance(lower, np.ndarray) else jnp, {"validate": validate, "scalar": True}
+    lower = xp.where(xp.all(lower < np.inf, axis=-1, keepdims=True), lower, np.asarray(np.nan, lower.dtype))
+    delta = probability("delta", delta, lower.dtype, "down", **checks)
+    beta = probability("beta", beta, lower.dtype, "up", zero_allowed=zero_beta, **checks)
+    return sample_of_numbers(lower), delta, beta
 
 
 def prepare_thresholds(thresholds: Any, dtype: np.dtype, validate: bool, *, name: str = "thresholds") -> Any:

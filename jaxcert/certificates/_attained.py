@@ -3,7 +3,6 @@
 If every task has the same number of rollouts, the sufficient numbers and their risks are known before the returns.
 """
 
-import functools
 import math
 from typing import Any, NamedTuple
 
@@ -13,9 +12,9 @@ import numpy as np
 
 from jaxcert.bounds._bound import Bound, finish, rollouts_of, usable
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON, successes_of
-from jaxcert.certificates._arguments import divided, last_count
+from jaxcert.certificates._arguments import divided
 from jaxcert.certificates._averages import Solve, by_weights, ratios_of
-from jaxcert.certificates._counting import any_of, best_of, count_violations, fields_of_best, only_smallest
+from jaxcert.certificates._counting import any_of, best_of, count_violations, fields_of_best
 from jaxcert.certificates._levels import (
     LEVELS,
     Enough,
@@ -167,43 +166,35 @@ GRID = np.arange(1, 200) / 200
 NUM_NUMBERS = 16
 
 
-def attained_level(delta: Any, num_tasks: int, num_rollouts: int, num_smallest: int | None, dtype: np.dtype) -> Any:
+def attained_level(delta: Any, num_tasks: int, num_rollouts: int, dtype: np.dtype) -> Any:
     """Eta for all numbers of successes together, rounded down: delta / m, or equal local levels' eta if larger."""
-    last = last_count(num_smallest, num_tasks)
 
     def exact(known: float) -> float:
-        return max(math.nextafter(known / num_rollouts, 0.0), local_level(num_tasks, known, last))
+        return max(math.nextafter(known / num_rollouts, 0.0), local_level(num_tasks, known))
 
-    return divided(delta, dtype, min(num_rollouts, last + 1), exact)
+    return divided(delta, dtype, min(num_rollouts, num_tasks), exact)
 
 
-def level_of_successes(sample: Sample, delta: Any, num_smallest: int | None) -> Any:
-    """Eta for these returns; a number of smallest counts is for equal numbers of rollouts."""
-    n = int(sample.num_tasks)
-    last_count(num_smallest, n)
+def level_of_successes(sample: Sample, delta: Any) -> Any:
+    """Eta for these returns."""
     if sample.is_full:
-        return attained_level(delta, n, int(sample.num_rollouts), num_smallest, sample.dtype)
-    if num_smallest is not None:
-        raise ValueError(f"num_smallest is {num_smallest}, which has no effect where rollouts are masked or summed up")
+        return attained_level(delta, int(sample.num_tasks), int(sample.num_rollouts), sample.dtype)
     return divided(delta, sample.dtype, NUM_NUMBERS, lambda known: known / NUM_NUMBERS * (1 - 2.0**-50))
 
 
-def fields_of_band(sample: Sample, thresholds: Any, delta: Any, level: Any, num_smallest: int | None) -> dict[str, Any]:
+def fields_of_band(sample: Sample, thresholds: Any, delta: Any, level: Any) -> dict[str, Any]:
     """From returns of 0 and 1 and thresholds [t] to the fields of certificates [..., t]."""
     m = sample.num_rollouts.astype(sample.dtype)
     tried = _tried_at(m, thresholds, level, int(sample.num_tasks), sample.tasks[-1]) if sample.is_full else None
-    fields = _band(num_smallest, *placed((sample, thresholds, delta, shown_at(sample), tried)))
+    fields = _band(*placed((sample, thresholds, delta, shown_at(sample), tried)))
     fields |= {"thresholds": thresholds, "delta": delta, "level": level, "low": sample.low}
     return fields | ({"num_rollouts": m} if sample.is_full else {})
 
 
-@functools.partial(quickly, static_argnums=0)
-def _band(
-    num_smallest: int | None, sample: Sample, thresholds, delta, shown: Shown, tried: Tried | None
-) -> dict[str, Any]:
-    found, n = counted(sample), sample.num_tasks
-    fields = fields_of_successes(found, n, thresholds, None, delta, tried, _of_families)
-    fields |= only_smallest(fields, num_smallest)
+@quickly
+def _band(sample: Sample, thresholds, delta, shown: Shown, tried: Tried | None) -> dict[str, Any]:
+    found = counted(sample)
+    fields = fields_of_successes(found, sample.num_tasks, thresholds, None, delta, tried, _of_families)
     held = {"num_successes": found.successes, "num_rollouts": found.num_rollouts}
     return {**fields, **held, "lower_bounds": lower_bounds(found, sample, shown)}
 
@@ -213,16 +204,13 @@ def curve_of(band: Any) -> tuple[Any, Any]:
     count, level = np.asarray(band.num_successes), np.asarray(band.level)
     grid, n, m = GRID.astype(level.dtype), band.num_tasks, np.asarray(band.num_rollouts)
     tried = _tried_at(m, grid, level, n, n) if m.ndim < count.ndim else None
-    return _curve(band.num_smallest, *placed((count, m, grid, band.delta, tried)))
+    return _curve(*placed((count, m, grid, band.delta, tried)))
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _curve(
-    num_smallest: int | None, count, num_rollouts, grid, delta, tried: Tried | None
-) -> tuple[jax.Array, jax.Array]:
-    found, n = Successes(count, num_rollouts), count.shape[-1]
-    fields = fields_of_successes(found, n, grid, None, delta, tried, _of_families)
-    risks = only_smallest(fields, n if num_smallest is None else num_smallest)["epsilon"]
+@jax.jit
+def _curve(count, num_rollouts, grid, delta, tried: Tried | None) -> tuple[jax.Array, jax.Array]:
+    found = Successes(count, num_rollouts)
+    risks = fields_of_successes(found, count.shape[-1], grid, None, delta, tried, _of_families)["epsilon"]
     return jnp.broadcast_to(grid, risks.shape), risks
 
 

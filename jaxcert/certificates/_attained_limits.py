@@ -27,7 +27,7 @@ from jaxcert.certificates._attained import (
 )
 from jaxcert.certificates._counting import Best, any_of, best_of, fields_of_limits, largest_betas
 from jaxcert.certificates._levels import LEVELS, delta_shares, part_of, together, too_few, with_level
-from jaxcert.certificates._method import TAIL, inflate, solve_every, table_of
+from jaxcert.certificates._method import TAIL, inflate, searched, table_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._coins import coins_suffice
 from jaxcert.numerics._elementary import quotient
@@ -50,14 +50,6 @@ def limits_each(sample: Sample, wanted: Any, delta: Any) -> dict[str, Any]:
     return _each(*placed((sample, wanted, delta, deltas, table, shown_at(sample)))) | {"delta": delta}
 
 
-def _risks(size: int, n: Any, deltas: jax.Array, table: Any) -> jax.Array:
-    """U for k = 0, ..., size at each delta, [deltas, size + 1]."""
-    if table is not None:
-        return jnp.asarray(table)
-    every = [solve_every(TAIL, n, jnp.zeros_like(delta), delta, size=size).epsilon for delta in deltas]
-    return jnp.stack(every)
-
-
 @quickly
 def _each(sample: Sample, wanted, delta, deltas, table, shown: Shown) -> dict[str, jax.Array]:
     """The (k + 1)-th smallest of the lower bounds at each level, at the level where it is largest."""
@@ -65,7 +57,7 @@ def _each(sample: Sample, wanted, delta, deltas, table, shown: Shown) -> dict[st
     there = in_front(found.successes, n)
     # For each safety and level, [t, levels], beta, and how many k, counted from 0, are allowed. They depend only on n,
     # the most rollouts of a task, delta and the safety.
-    risks = _risks(there.shape[-1], n, deltas, table)
+    risks = searched(TAIL, n, None, deltas, table, size=there.shape[-1])
     betas, allowed = largest_betas(risks, LEVELS, wanted, n)
     valid = (betas > 0) & (betas < 1)
     every = jnp.broadcast_to(risks, (*allowed.shape, risks.shape[-1]))
@@ -140,7 +132,7 @@ def _together(sample: Sample, wanted, delta, eta, table, shown: Shown) -> dict[s
     found, factors, n = counted(sample), complement_down(wanted), sample.num_tasks
     there = in_front(found.successes, n)
     if sample.is_full:
-        risks = _risks(there.shape[-1], n, jnp.atleast_1d(eta), table)[0]
+        risks = searched(TAIL, n, None, eta.reshape(1), table, size=there.shape[-1])[0]
         c, violations, levels = levels_tried(found.successes, there, factors, risks)
         m = jnp.asarray(sample.num_rollouts, eta.dtype)
         best = best_of(violations, -limit(jnp.maximum(c, 0), m, levels, upper=False), levels)

@@ -1,6 +1,5 @@
 """Certificates at all thresholds together: from returns, or from lower bounds."""
 
-import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -10,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._types import Array, Numeric
-from jaxcert._validation import check_count, is_concrete, refuse, require_real
-from jaxcert.bounds._bound import Bound, task_bounds
+from jaxcert._validation import is_concrete, refuse, require_real
+from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import (
@@ -20,25 +19,21 @@ from jaxcert.certificates._arguments import (
     choose,
     default_bound,
     divided,
-    last_count,
+    given_bounds,
     levels_of,
     padded_rows,
-    prepare_lower_bounds,
     prepare_thresholds,
-    refuse_choice,
     thresholds_of,
 )
 from jaxcert.certificates._attained import ATTAINED_LEVELS, GRID, fields_of_band, level_of_successes
-from jaxcert.certificates._certificate import Certificate, certificate_of
-from jaxcert.certificates._counting import fields_of_bounds, only_smallest
-from jaxcert.certificates._method import BINOMIAL, TAIL, table_of
+from jaxcert.certificates._certificate import Certificate, answer, quantity_of
+from jaxcert.certificates._counting import solved
+from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._question import Option, Question
-from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._calibration import local_level
-from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import known
 from jaxcert.returns._prepared import Support, as_successes, probability
-from jaxcert.returns._sample import Sample, placed, sample_of, sample_of_numbers
+from jaxcert.returns._sample import Sample, sample_of, sample_of_numbers
 
 # The kind of band that counts lower bounds: u_k = U(k; n, level), the binomial certificate at a smaller delta.
 EQUAL_LOCAL_LEVELS = "equal_local_levels"
@@ -53,7 +48,6 @@ def certify_band(
     beta: Numeric | None = None,
     bound: str | None = None,
     kind: str | None = None,
-    num_smallest: int | None = None,
     where: Array | None = None,
     validate: bool = True,
 ) -> Certificate:
@@ -77,13 +71,11 @@ def certify_band(
             lower bounds [..., n], where it has its steps; for "attained_levels" 0.005, 0.01, ..., 0.995.
         support, bound, where, validate: as in ``certify``, which warns of the same thresholds.
         delta: failure probability of all thresholds together, in (0, 1); a scalar. One that is traced, and cannot be
-            read, is divided by the union bound: eta = delta / n, or delta / num_smallest.
+            read, is divided by the union bound: eta = delta / n.
         beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default. "attained_levels" has none:
             the certificate's ``beta`` is then the level that was attained, [..., t].
         kind: "equal_local_levels", or "attained_levels" for returns of 0 and 1. By default the latter for
             successes, an array of bool, without a beta or another bound, and the former for others.
-        num_smallest: K in 1..n: fixed beforehand, only k < K violations certify anything, for
-            an eta that is larger: delta / 6.2 for K = 20 at n = 200, delta = 0.01.
 
     The first call for an n and a delta finds eta on the host: milliseconds up to n = 200, seconds at n = 10^4.
 
@@ -92,7 +84,7 @@ def certify_band(
         ``beta`` is the level attained at each threshold, [..., t], and its ``lower_bounds`` are computed at 0.05.
 
     Raises:
-        ValueError: as ``certify``, and for a kind that does not exist or a num_smallest out of range or without effect.
+        ValueError: as ``certify``, and for a kind that does not exist.
 
     Example:
         >>> import jaxcert
@@ -111,14 +103,14 @@ def certify_band(
     sample = sample_of(per_task, returns, support, where, validate)
     row = None if thresholds is None else thresholds_of(sample, thresholds, validate)
     if kind == ATTAINED_LEVELS:
-        level = level_of_successes(sample, delta, num_smallest)
+        level = level_of_successes(sample, delta)
         delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
         row = GRID.astype(sample.dtype) if row is None else row
-        fields = fields_of_band(sample, padded_rows(row, sample), delta, level, num_smallest)
-        return _answer(bound, kind, sample, row, num_smallest, fields, returns)
-    level = _level_of(delta, sample, num_smallest)
+        fields = fields_of_band(sample, padded_rows(row, sample), delta, level)
+        return _answer(bound, kind, sample, row, fields, returns)
+    level = _level_of(delta, sample)
     delta, beta = levels_of(BINOMIAL, delta, beta, sample, validate)
-    return _of_bounds(bound, per_task, sample, row, num_smallest, (level, beta, delta), returns)
+    return _of_bounds(bound, per_task, sample, row, (level, beta, delta), returns)
 
 
 def _defaults(kind: str | None, bound: str | None, beta: Any, returns: Any) -> tuple[str, str]:
@@ -141,40 +133,26 @@ def _check_kind(name: str, value: str) -> None:
     choose(name, value, {kind: kind for kind in (EQUAL_LOCAL_LEVELS, ATTAINED_LEVELS)})
 
 
-def _level_of(delta: Any, sample: Sample, num_smallest: int | None) -> Any:
+def _level_of(delta: Any, sample: Sample) -> Any:
     """Eta of a band of lower bounds, rounded down; NaN for an invalid delta."""
     n = int(sample.num_tasks)
-    last = last_count(num_smallest, n)
-    return divided(delta, sample.dtype, last + 1, lambda known: local_level(n, known, last))
+    return divided(delta, sample.dtype, n, lambda known: local_level(n, known))
 
 
 def _of_bounds(
-    name: str, bound: Bound | None, sample: Sample, row: Any, num_smallest: Any, levels: tuple, returns: Any = None
+    name: str, bound: Bound | None, sample: Sample, row: Any, levels: tuple, returns: Any = None
 ) -> Certificate:
     """From ``task_bounds`` a sample, by the name of the bound, at thresholds [t], or at its own steps for None."""
     level, beta, delta = levels
-    rows = row if row is None else padded_rows(row, sample)
-    table = table_of(TAIL, int(sample.num_tasks), sample.tasks[-1], level)
-    fields = _fields(bound, num_smallest, *placed((sample, rows, beta, level, table)))
-    fields |= {"beta": beta, "delta": delta, "level": level, "low": sample.low}
-    return _answer(name, EQUAL_LOCAL_LEVELS, sample, row, num_smallest, fields, returns)
+    fields = solved(BINOMIAL, bound, sample, padded_rows(row, sample), beta, level)
+    fields |= {"delta": delta, "level": level, "low": sample.low}
+    return _answer(name, EQUAL_LOCAL_LEVELS, sample, row, fields, returns)
 
 
-@functools.partial(quickly, static_argnums=(0, 1))
-def _fields(bound: Bound | None, num_smallest: int | None, sample: Sample, thresholds, beta, level, table) -> dict:
-    lower, n = task_bounds(bound, sample, beta), sample.num_tasks
-    wanted = jnp.sort(jnp.where(in_front(lower, n), lower, jnp.inf), axis=-1) if thresholds is None else thresholds
-    fields = fields_of_bounds(BINOMIAL, lower, n, wanted, beta, level, table, given=bound is None)
-    return fields | only_smallest(fields, num_smallest) | {"thresholds": wanted}
-
-
-def _answer(
-    name: str, kind: str, sample: Sample, row: Any, num_smallest: int | None, fields: dict[str, Any], returns: Any
-) -> Certificate:
+def _answer(name: str, kind: str, sample: Sample, row: Any, fields: dict[str, Any], returns: Any) -> Certificate:
     size = int(sample.num_tasks) if row is None else len(row)
-    settings: dict[str, Any] = {"num_smallest": None if num_smallest is None else int(num_smallest)}
-    settings |= {"simultaneous": True, "question": "band"}
-    return certificate_of(fields, sample.num_tasks, size, name, kind, returns, **settings)
+    words: dict[str, Any] = {"bound": name, "method": kind, "quantity": quantity_of(name, returns)}
+    return answer(Certificate, fields, sample.num_tasks, size, **words, simultaneous=True, question="band")
 
 
 def certify_lower_bounds_band(
@@ -184,14 +162,13 @@ def certify_lower_bounds_band(
     delta: Numeric,
     beta: Numeric,
     low: Numeric = -math.inf,
-    num_smallest: int | None = None,
     validate: bool = True,
 ) -> Certificate:
     """Certify at all thresholds together from lower bounds that were computed elsewhere.
 
     Args:
         lower_bounds, beta: as in ``certify_lower_bounds``.
-        thresholds, delta, num_smallest, validate: as in ``certify_band``.
+        thresholds, delta, validate: as in ``certify_band``.
         low: the lower end of the support, which no performance is below; ``certify_tail`` needs it for means.
 
     Returns:
@@ -206,34 +183,29 @@ def certify_lower_bounds_band(
         >>> print(f"{curve.epsilon[0]:.4f} {curve.epsilon[20]:.4f}")
         0.0402 0.1938
     """
-    refuse_choice(beta, "a number: the level of the given lower bounds")
-    lower = prepare_lower_bounds(lower_bounds, validate)
-    row = None if thresholds is None else prepare_thresholds(thresholds, lower.dtype, validate)
+    sample, delta, beta = given_bounds(lower_bounds, delta, beta, validate, zero_beta=True)
+    dtype = sample.dtype
+    row = None if thresholds is None else prepare_thresholds(thresholds, dtype, validate)
     require_real("low", low)
     if np.ndim(low):
         raise ValueError(f"low has shape {np.shape(low)}; expected a scalar")
     if validate and is_concrete(low):
         end = np.asarray(low, np.float64)
         refuse("low", end, end < np.inf, "a number, or -inf if it is not known")
-    rounded = known(low, lower.dtype, "down")
-    end = (np if is_concrete(low) else jnp).where(rounded < np.inf, rounded, np.asarray(-np.inf, lower.dtype))
-    sample = sample_of_numbers(lower).replace(low=end)
-    level, checks = _level_of(delta, sample, num_smallest), {"validate": validate, "scalar": True}
-    delta = probability("delta", delta, lower.dtype, "down", **checks)
-    beta = probability("beta", beta, lower.dtype, "up", zero_allowed=True, **checks)
-    return _of_bounds("given", None, sample, row, num_smallest, (level, beta, delta))
+    rounded = known(low, dtype, "down")
+    end = (np if is_concrete(low) else jnp).where(rounded < np.inf, rounded, np.asarray(-np.inf, dtype))
+    return _of_bounds("given", None, sample.replace(low=end), row, (_level_of(delta, sample), beta, delta))
 
 
 def _curve(certificate: Certificate, lower_bounds: Array, thresholds: np.ndarray) -> Certificate:
     settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": certificate.low}
-    settings |= {"num_smallest": certificate.num_smallest}
     return certify_lower_bounds_band(lower_bounds, thresholds, **settings)
 
 
 def steps_of(band: Certificate) -> tuple[jax.Array, jax.Array]:
     """The ordered lower bounds [..., n], at which the curve has its steps, and the certified risks there."""
     sample = sample_of_numbers(band.lower_bounds)
-    found = _of_bounds(band.bound, None, sample, None, band.num_smallest, (band.level, band.beta, band.delta))
+    found = _of_bounds(band.bound, None, sample, None, (band.level, band.beta, band.delta))
     # No task performs below minus infinity, the bound of an invalid one.
     return found.thresholds, jnp.where(jnp.isneginf(found.thresholds), 0.0, found.epsilon)
 
@@ -244,10 +216,7 @@ BAND = Question(
     function=certify_band,
     paired=True,
     renamed={"kind": "method"},
-    options=(
-        Option("kind", str, "Which band", check=_check_kind),
-        Option("num_smallest", int, "Certify up to so many violations alone, and more there", check=check_count),
-    ),
+    options=(Option("kind", str, "Which band", check=_check_kind),),
     curve=_curve,
     missing=Certificate.violated,
 )

@@ -1,16 +1,15 @@
 """The certificate: its statement, its inputs, and its status."""
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._types import Numeric
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._access import ByThreshold
+from jaxcert.certificates._access import ByThreshold, OverTime
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._figures import (
@@ -27,23 +26,22 @@ from jaxcert.certificates._figures import (
     nothing,
     reach,
 )
-from jaxcert.numerics._rounding import complement_down
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import is_successes, probability
+from jaxcert.returns._prepared import is_successes
 from jaxcert.returns._sample import placed
 from jaxcert.returns._weighted import Weighted
 
 EXPECTED_RETURN, PROBABILITY_OF_SUCCESS = "expected return", "probability of success"
 # The quantity of a comparison.
-_A_MINUS_B, _MINUS = "policy A minus that of policy B", "policy A minus B"
-DIFFERENCE = f"{EXPECTED_RETURN} of {_A_MINUS_B}"
-DIFFERENCE_IN_A_ROW = f"probability of {{}} successes in a row of {_A_MINUS_B}"
-DIFFERENCE_OF_SUCCESSES = f"{PROBABILITY_OF_SUCCESS} of {_A_MINUS_B}"
+A_MINUS_B, _MINUS = "policy A minus that of policy B", "policy A minus B"
+DIFFERENCE = f"{EXPECTED_RETURN} of {A_MINUS_B}"
+DIFFERENCE_IN_A_ROW = f"probability of {{}} successes in a row of {A_MINUS_B}"
+DIFFERENCE_OF_SUCCESSES = f"{PROBABILITY_OF_SUCCESS} of {A_MINUS_B}"
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Certificate(ByThreshold):
+class Certificate(OverTime, ByThreshold):
     """Certified safety of a policy at one or several thresholds; a pytree of arrays.
 
     At each threshold B, fixed before the data were seen: with probability at least 1 - delta over the sampled tasks and
@@ -98,7 +96,6 @@ class Certificate(ByThreshold):
         beta_upper: of an interval, failure probability of each upper bound, float[...].
         level: of a band, eta <= delta of the single limits, rounded down; float[...].
         low: of a band, the lower end a of the support; -inf if it is not known; float[...].
-        num_smallest: of a band, nothing is certified from so many violations on (static).
         num_successes: of a band of successes, those of each task, float[..., n], -1 for one with invalid returns.
         num_rollouts: of a band of successes, those of each task, float[..., n], or one number where all have as many.
         history: of one at every moment, the certified risk after each task, float[..., n, t]; the last is ``epsilon``.
@@ -139,7 +136,6 @@ class Certificate(ByThreshold):
     beta_upper: Any = None
     level: Any = None
     low: Any = None
-    num_smallest: int | None = dataclasses.field(default=None, metadata=STATIC)
     num_successes: Any = dataclasses.field(default=None, metadata=along("task"))
     num_rollouts: Any = dataclasses.field(default=None, metadata=along("task", optional=True))
     history: Any = dataclasses.field(default=None, metadata=along("task", "threshold"))
@@ -154,33 +150,12 @@ class Certificate(ByThreshold):
         *("radius", "performance_shift", "divergence"),
     )
 
-    def first_reached(self, safety: Numeric) -> jax.Array:
-        """The number of tasks after which ``certify_anytime`` certified a safety; 0 if it was not.
-
-        Args:
-            safety: the wanted safety in (0, 1), a scalar or one for each threshold, float[t].
-
-        Returns:
-            int32[..., t].
-
-        Raises:
-            ValueError: for a safety outside (0, 1) that is concrete, or a certificate without a history.
-
-        Example:
-            >>> import jax.numpy as jnp
-            >>> from jaxcert import certify_anytime
-            >>> found = certify_anytime(jnp.full((200, 100), 0.9), [0.8, 0.9], support=(0, 1), delta=0.01)
-            >>> print(found.first_reached(0.95))
-            [133   0]
-        """
-        return first_reached(self.history, safety, axis=-2)
-
     @property
     def _apart(self) -> str:
         """Label for plot legends; empty for an ordinary certificate of one policy."""
         if self.sampled is not None:
             return "shifted tasks"
-        if is_difference(self.quantity):
+        if of_two(self):
             return _MINUS
         return {SAMPLED: "", REWEIGHTED: "reweighted tasks"}.get(self.source, "tasks from strata")
 
@@ -234,55 +209,13 @@ class Certificate(ByThreshold):
         found = ~(lower >= np.sort(lower)[count]) if count < self.num_tasks else np.ones(self.num_tasks, bool)
         return found if int(found.sum()) == count else None
 
-    @property
-    def delta_below(self) -> jax.Array:
-        """The part of delta that the certified safety uses."""
-        return self.delta if self.safety_upper is None else 0.5 * self.delta
-
-    @property
-    def _start(self) -> str:
-        sampled = self if self.sampled is None else self.sampled
-        return f"{super()._start}{'' if sampled.history is None else AT_EVERY_MOMENT}"
-
-
-AT_EVERY_MOMENT = ", at every moment of the sampling of tasks"
-
-
-def first_reached(history: Any, safety: Numeric, axis: int) -> jax.Array:
-    """The number of tasks after which a history of risks along an axis certified a safety; 0 if it did not."""
-    if history is None:
-        raise ValueError("certificate has no history; expected one of certify_anytime, of the sampled tasks")
-    wanted = probability("safety", safety, history.dtype, "up", validate=True)
-    reached = complement_down(history) >= jnp.broadcast_to(wanted, history.shape)
-    first = jnp.argmax(reached, axis=axis) + 1
-    return jnp.where(jnp.any(reached, axis=axis), first, 0).astype(jnp.int32)
-
-
-def sentence(certificate: Certificate, index: int) -> str:
-    """The statement of the certificate at one threshold, with every figure rounded to the safe side.
-
-    The threshold has seven significant figures; see ``floor_figures``.
-
-    Args:
-        certificate: concrete and without batch axes.
-        index: which threshold.
-
-    Example:
-        >>> from jaxcert import certify
-        >>> import jax.numpy as jnp
-        >>> print(sentence(certify(jnp.zeros((20, 10)), 0.5, support=(0, 1), delta=0.1), 0))
-        With confidence 0.9: nothing is certified about an expected return of at least 0.5.
-    """
-    return certificate._sentence(index)
-
 
 def quantity_of(bound: str, returns: Any = None) -> str:
     """The name of the mean. Successes are of type bool, or have the bound for returns of 0 and 1."""
     if isinstance(returns, Weighted):
         return quantity_of(bound, returns.returns)
     if isinstance(returns, Paired):
-        both = is_successes(returns.returns_a) and is_successes(returns.returns_b)
-        return DIFFERENCE_OF_SUCCESSES if both else DIFFERENCE
+        return DIFFERENCE_OF_SUCCESSES if returns.of_successes else DIFFERENCE
     return PROBABILITY_OF_SUCCESS if bound == CLOPPER_PEARSON.name or is_successes(returns) else EXPECTED_RETURN
 
 
@@ -311,24 +244,18 @@ def answer(
     return kind(**placed({**fields, **shorter}), **settings, num_tasks=n)  # type: ignore[call-arg]
 
 
-def certificate_of(
-    fields: Any, num_tasks: Any, rows: int, bound: str, method: str, returns: Any, **settings: Any
-) -> Certificate:
-    """A certificate from its arrays, as ``answer``, which names the mean that these returns have."""
-    words = {"bound": bound, "method": method, "quantity": quantity_of(bound, returns)}
-    return answer(Certificate, fields, num_tasks, rows, **words, **settings)
-
-
-def naming(sentence: str, policies: Sequence[str]) -> str:
-    """Put the names of two policies into a sentence; without policies it stays unchanged."""
+def naming(sentence: str, policies: Sequence[str], group: str = "") -> str:
+    """Put the names of two policies into sentences, a line each, and the condition on the rows of a group."""
+    if group:
+        sentence = re.sub("(?m)^(With .*?): ", lambda start: f"{start[1]}, where {group}: ", sentence)
     if not policies:
         return sentence
-    return sentence.replace(_A_MINUS_B, " minus that of ".join(policies)).replace(_MINUS, " minus ".join(policies))
+    return sentence.replace(A_MINUS_B, " minus that of ".join(policies)).replace(_MINUS, " minus ".join(policies))
 
 
-def is_difference(quantity: str) -> bool:
-    """Whether it is the difference of two policies."""
-    return quantity.endswith(_A_MINUS_B)
+def of_two(answer: Any) -> bool:
+    """Whether an answer is about the difference of two policies."""
+    return getattr(answer, "quantity", "").endswith(A_MINUS_B)
 
 
 def with_article(quantity: str) -> str:

@@ -9,20 +9,19 @@ import numpy as np
 from jaxcert._types import Array, Numeric
 from jaxcert.certificates._arguments import (
     choose,
+    given_bounds,
     levels_of,
     padded_rows,
-    prepare_lower_bounds,
     prepare_thresholds,
-    refuse_choice,
     thresholds_of,
 )
-from jaxcert.certificates._certificate import Certificate, certificate_of, source_of
+from jaxcert.certificates._certificate import Certificate, answer, quantity_of, source_of
 from jaxcert.certificates._counting import solved
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS, OF_WEIGHTED, defaults, proven, warned
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Support, as_successes, probability
-from jaxcert.returns._sample import sample_of, sample_of_numbers
+from jaxcert.returns._prepared import Support, as_successes
+from jaxcert.returns._sample import sample_of
 from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Histogram
 
@@ -161,7 +160,8 @@ def certified(
         if sample.weights is not None and not weighted.strata:
             fields["max_weight"] = sample.weights.largest
     name = chosen.name if sample.weights is None else f"weighted_{chosen.name}"
-    found = certificate_of(fields, sample.num_tasks, len(rounded), per_task.name, name, plain, **settings)
+    settings |= {"bound": per_task.name, "method": name, "quantity": quantity_of(per_task.name, plain)}
+    found = answer(Certificate, fields, sample.num_tasks, len(rounded), **settings)
     return warned(found) if validate and chosen.caveat else found
 
 
@@ -201,19 +201,14 @@ def certify_lower_bounds(
         5 0.8675
     """
     chosen = choose("method", method, METHODS)
-    refuse_choice(beta, "a number: the level of the given lower bounds")
     if chosen.bound is not None:
         raise ValueError(
             f"{method} derives the risk from the returns and counts no lower bounds; expected another method"
         )
-    lower = prepare_lower_bounds(lower_bounds, validate)
-    checks = {"validate": validate, "scalar": True}
-    delta = probability("delta", delta, lower.dtype, "down", **checks)
-    beta = probability("beta", beta, lower.dtype, "up", zero_allowed=chosen.zero_beta, **checks)
-    levels: Any = prepare_thresholds(thresholds, lower.dtype, validate)
-    sample = sample_of_numbers(lower)
+    sample, delta, beta = given_bounds(lower_bounds, delta, beta, validate, zero_beta=chosen.zero_beta)
+    levels: Any = prepare_thresholds(thresholds, sample.dtype, validate)
     fields = solved(chosen, None, sample, padded_rows(levels, sample), beta, delta)
-    certificate = certificate_of(fields, sample.num_tasks, len(levels), "given", method, None)
+    certificate = answer(Certificate, fields, sample.num_tasks, len(levels), bound="given", method=method)
     return warned(certificate) if validate and chosen.caveat else certificate
 
 

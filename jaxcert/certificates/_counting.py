@@ -30,7 +30,7 @@ def solved(
 
 def _count(method: Method, bound: Bound | None, sample: Sample, thresholds, beta, delta, known) -> dict[str, Any]:
     fields = (method.count or count_bounds)(method, bound, sample, thresholds, beta, delta, known)
-    return fields | (only_smallest(fields, sample.num_tasks - 1) if method.within_strata else {})
+    return fields | (only_fewer(fields, sample.num_tasks - 1) if method.within_strata else {})
 
 
 _counted, _counted_soon = jax.jit(_count, static_argnums=(0, 1)), quickly(_count, static_argnums=(0, 1))
@@ -59,14 +59,18 @@ def fields_of_bounds(
 ) -> dict[str, Any]:
     """The fields of certificates [..., t] from lower bounds, the first n of [..., n or more], within a program.
 
-    ``given``: whether -inf may be the bound of a valid task, and NaN may not.
+    ``thresholds``: None for the ordered bounds themselves. ``given``: whether -inf may be the bound of a valid task,
+    and NaN may not.
     """
+    own = thresholds is None
+    thresholds = jnp.sort(jnp.where(in_front(lower, n), lower, jnp.inf), axis=-1) if own else thresholds
     violations = count_violations(lower, thresholds, n)
     solution = solve(method.tail, violations, n, beta, delta, table, size=lower.shape[-1])
     bad_task = jnp.any(jnp.isnan(lower), axis=-1, keepdims=True) if given else any_of(jnp.isneginf(lower), n)
     in_range = method.is_sound(beta, delta, jnp.asarray(n, lower.dtype))
     row = thresholds, beta, delta, n, bad_task, solution.num_valid, solution.feasible, in_range
-    return {"lower_bounds": lower} | fields_of_risk(violations, solution.epsilon, *row)
+    fields = {"lower_bounds": lower} | fields_of_risk(violations, solution.epsilon, *row)
+    return fields | ({"thresholds": thresholds} if own else {})
 
 
 def fields_of_risk(
@@ -94,11 +98,9 @@ def fields_of_risk(
     }
 
 
-def only_smallest(fields: dict[str, Any], num_smallest: Any) -> dict[str, jax.Array]:
-    """Certify nothing from this number of violations on, if there is one."""
-    if num_smallest is None:
-        return fields
-    beyond = fields["num_violations"] >= num_smallest
+def only_fewer(fields: dict[str, Any], number: Any) -> dict[str, jax.Array]:
+    """Certify nothing from this number of violations on."""
+    beyond = fields["num_violations"] >= number
     epsilon = jnp.where(beyond, 1.0, fields["epsilon"])
     vacuous = beyond & (fields["status"] == Status.CERTIFIED.value)
     status = jnp.where(vacuous, Status.VACUOUS.value, fields["status"]).astype(jnp.int32)

@@ -22,7 +22,6 @@ from jaxcert.certificates._question import Option, Question, Rows
 from jaxcert.certificates._suite import SuiteCertificate
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import next_down
-from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
 
@@ -99,8 +98,7 @@ def certify_each_task(
     rows = padded_rows(needed, sample, 1)
     if complete:
         level = part_of(delta, np.asarray(1 / n, sample.dtype))
-        arguments = placed((sample, raised, rows, delta, level))
-        fields = _both_sides(per_task, isinstance(returns, Paired), *arguments)
+        fields = _both_sides(per_task, *placed((sample, raised, rows, delta, level)))
     else:
         so_far = _named_so_far(n)
         levels = part_of(delta, (1 / (n - so_far)).astype(sample.dtype))
@@ -164,10 +162,10 @@ def _named(passed: jax.Array, so_far: jax.Array, valid: jax.Array, thresholds: j
     return _fields(good, jnp.zeros_like(good), valid, thresholds, delta)
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _both_sides(bound: Bound, pairs: bool, sample: Sample, raised: Sample, thresholds, delta, level) -> dict:
+@functools.partial(jax.jit, static_argnums=0)
+def _both_sides(bound: Bound, sample: Sample, raised: Sample, thresholds, delta, level) -> dict:
     lower = task_bounds(bound, sample, level)
-    upper = upper_bounds(bound, raised, level, lower, pairs=pairs)
+    upper = upper_bounds(bound, raised, level, lower)
     # Below the float before each threshold, so below the number itself that was rounded up to it.
     bad = upper[..., None] < jnp.expand_dims(next_down(thresholds), range(upper.ndim))
     there = in_front(lower, sample.num_tasks)

@@ -18,7 +18,7 @@ from jaxcert.certificates._averages import mean_over_tasks
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer
 from jaxcert.certificates._figures import Told, floor_figures, floor_to, in_hundred, nothing, status_where
-from jaxcert.certificates._in_a_row import IN_A_ROW, check_enough_rollouts, share_of_choices
+from jaxcert.certificates._in_a_row import IN_A_ROW, share_of_choices
 from jaxcert.certificates._question import COUNTED, Option, Question, Rows
 from jaxcert.numerics._batches import as_memory_allows, in_front
 from jaxcert.numerics._rounding import at_least, complement_up
@@ -144,17 +144,16 @@ def certify_episode(
     """
     _check_rollouts("rollouts", rollouts)
     check_count("num_episodes", num_episodes)
-    sample = sample_of(Needs("the next episode", support=False), returns, None, where, validate)
-    n, m = int(sample.num_tasks), int(sample.num_rollouts)
-    check_enough_rollouts("returns", m, None if sample.where is None else sample.where[..., :n, :], num_episodes)
+    needs = Needs(f"certify_episode(num_episodes={num_episodes})", support=False, min_rollouts=num_episodes)
+    sample = sample_of(needs, returns, None, where, validate)
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     row = prepare_thresholds(thresholds, sample.dtype, validate)
     rows = padded_rows(row, sample, 1)
-    exact = rollouts == "first" or m == num_episodes
+    exact = rollouts == "first" or int(sample.num_rollouts) == num_episodes
     fields = _shares_reached(exact, num_episodes, *placed((sample, rows, delta)))
     fields |= {"thresholds": rows, "delta": delta}
     settings = {"rollouts": rollouts, "num_episodes": num_episodes, "of_successes": is_successes(returns)}
-    return answer(EpisodeCertificate, fields, n, len(row), **settings)
+    return answer(EpisodeCertificate, fields, sample.num_tasks, len(row), **settings)
 
 
 def _check_rollouts(name: str, value: str) -> None:

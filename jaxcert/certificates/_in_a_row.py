@@ -118,19 +118,6 @@ def share_of_choices(hits: jax.Array, total: jax.Array, k: int, *, up: bool = Fa
     return jnp.where(hits == total, 1, share)
 
 
-def check_enough_rollouts(name: str, m: int, where: Any, num_episodes: int) -> None:
-    """Raise ValueError for a task with fewer rollouts than episodes are to succeed."""
-    if m < num_episodes:
-        raise ValueError(f"{name} have {m} rollouts per task; expected at least num_episodes, {num_episodes}")
-    if num_episodes > 1 and where is not None and is_concrete(where):
-        counts = np.asarray(where).sum(axis=-1)
-        if counts.min() < num_episodes:
-            raise ValueError(f"a task has {counts.min()} rollouts; expected at least num_episodes, {num_episodes}")
-
-
-_TRIALS = Needs("several successes in a row", binary=True, padded=False)
-
-
 def all_in_a_row(num_episodes: int, returns: Any, support: Any, where: Any, validate: bool) -> tuple[Any, str] | None:
     """Of each task the share of the choices of k trials that all succeed, in place of its returns, and what the mean of
     these is; None for a single trial. The shares of policy B are rounded up, all others down.
@@ -154,10 +141,10 @@ def _shares(name: str, returns: Any, where: Any, k: int, validate: bool, *, up: 
     if isinstance(returns, Histogram) or not is_successes(returns):
         raise ValueError(f"num_episodes is {k}; expected {name} of successes, an array of bool, or num_episodes=1")
     try:
-        sample = sample_of(_TRIALS, returns, None, where, validate)
+        trials = Needs(f"num_episodes={k}", min_rollouts=k, binary=True, padded=False)
+        sample = sample_of(trials, returns, None, where, validate)
     except ValueError as error:
         raise ValueError(str(error) if name == "returns" else f"{name}: {error}") from None
-    check_enough_rollouts(name, int(sample.num_rollouts), sample.where, k)
     trials, where = placed((sample.values, sample.where))
     if int(sample.num_rollouts) == k and where is None:
         return jnp.all(trials == 1, axis=-1, keepdims=True)

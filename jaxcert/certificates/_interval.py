@@ -12,7 +12,7 @@ from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_open_unit, is_concrete
 from jaxcert.bounds._bound import Bound, both_sides, check_complete, task_bounds, upper_bounds
 from jaxcert.certificates._arguments import bound_for, levels_of, padded_rows, thresholds_of
-from jaxcert.certificates._certificate import Certificate, Status, certificate_of
+from jaxcert.certificates._certificate import Certificate, Status, answer, quantity_of
 from jaxcert.certificates._counting import bad_levels, count_violations, fields_of_bounds
 from jaxcert.certificates._method import BINOMIAL, TAIL, solve, table_of
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows
@@ -98,11 +98,10 @@ def _of_both(
     """From both ``task_bounds`` two samples, by the name of the bound, at thresholds [t]."""
     rows, half = padded_rows(row, sample), half_of(levels[-1])
     table = table_of(TAIL, int(sample.num_tasks), sample.tasks[-1], half)
-    arguments = placed((sample, raised, rows, levels, half, table))
-    fields = _interval(bound, isinstance(returns, Paired), *arguments)
+    fields = _interval(bound, *placed((sample, raised, rows, levels, half, table)))
     fields |= {"thresholds": rows, **dict(zip(("beta", "beta_upper", "delta"), levels, strict=True))}
-    names = name, BINOMIAL.name, returns
-    return certificate_of(fields, sample.num_tasks, len(row), *names, question="interval")
+    words = {"bound": name, "method": BINOMIAL.name, "quantity": quantity_of(name, returns)}
+    return answer(Certificate, fields, sample.num_tasks, len(row), **words, question="interval")
 
 
 def half_of(delta: Any) -> Any:
@@ -111,17 +110,14 @@ def half_of(delta: Any) -> Any:
     return xp.where((delta > 0) & (delta < 1), delta * delta.dtype.type(0.5), delta.dtype.type(np.nan))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
+@functools.partial(jax.jit, static_argnums=0)
 def _interval(
-    bound: Bound | None, pairs: bool, sample: Sample, raised: Sample, thresholds, levels: tuple, half, table
+    bound: Bound | None, sample: Sample, raised: Sample, thresholds, levels: tuple, half, table
 ) -> dict[str, jax.Array]:
     """From lower and upper bounds [..., n] at their levels; given bounds are used if there is no per-task bound."""
     beta, beta_upper, delta = levels
     n, lower = sample.num_tasks, task_bounds(bound, sample, beta)
-    if bound is None:
-        upper = task_bounds(None, raised, beta_upper)
-    else:
-        upper = upper_bounds(bound, raised, beta_upper, lower, pairs=pairs)
+    upper = upper_bounds(bound, raised, beta_upper, lower)
     fields = fields_of_bounds(BINOMIAL, lower, n, thresholds, beta, half, table)
     # Below the float before a threshold, an upper bound is below the number itself that was rounded up to it.
     below = count_violations(upper, next_down(thresholds), n)
@@ -140,8 +136,8 @@ def _interval(
 
 def _curve(certificate: Certificate, lower_bounds: Array, levels: np.ndarray) -> Certificate:
     settings = certificate.beta, certificate.beta_upper, certificate.delta
-    lower, upper = (sample_of_numbers(np.asarray(bounds)) for bounds in (lower_bounds, certificate.upper_bounds))
-    return _of_both(certificate.bound, None, lower, upper, np.asarray(levels), settings)
+    lower, negated = (sample_of_numbers(np.asarray(each)) for each in (lower_bounds, -certificate.upper_bounds))
+    return _of_both(certificate.bound, None, lower, negated, np.asarray(levels), settings)
 
 
 INTERVAL = Question(

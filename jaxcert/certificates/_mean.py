@@ -15,7 +15,7 @@ from jaxcert.certificates._access import Answer
 from jaxcert.certificates._arguments import Returns
 from jaxcert.certificates._averages import bound_over_tasks, capped_mean
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import Status, answer, is_difference, new_task_from
+from jaxcert.certificates._certificate import Status, answer, new_task_from, of_two
 from jaxcert.certificates._figures import (
     LISTED,
     REWEIGHTED,
@@ -102,7 +102,7 @@ class MeanCertificate(Answer):
 
     def _worst(self, percent: str) -> str:
         """The tasks of a mean over a share of them; the worst tasks for a difference are not the hardest ones."""
-        difference = is_difference(self.quantity)
+        difference = of_two(self)
         return f"{percent} % of tasks on which it is smallest" if difference else f"worst {percent} % of tasks"
 
 

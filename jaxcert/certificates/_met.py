@@ -18,7 +18,7 @@ from jaxcert.bounds._bound import task_bounds
 from jaxcert.certificates._anytime import EVERY_MOMENT, at_every_moment
 from jaxcert.certificates._attained import ATTAINED, Tried, counted
 from jaxcert.certificates._averages import Solve, by_weights, ratios_of
-from jaxcert.certificates._counting import any_of, at_least, best_of, fields_of_best, only_smallest
+from jaxcert.certificates._counting import any_of, at_least, best_of, fields_of_best, only_fewer
 from jaxcert.certificates._figures import LISTED, SAMPLED
 from jaxcert.certificates._levels import (
     LEVELS,
@@ -145,7 +145,7 @@ def _counted(
     best = best_of(*found, ~passes & there[..., None, :, None])
     row = jax.tree.map(lambda each: each[..., None], best._replace(missed=None))
     fields = fields_of_best(row, _row(metrics), beta, delta, n, any_of(bad_task, n))
-    fields = _as_one(fields | (only_smallest(fields, n - 1) if tasks == EVEN else {}))
+    fields = _as_one(fields | (only_fewer(fields, n - 1) if tasks == EVEN else {}))
     good = jnp.zeros_like(fields["num_valid"])
     if allowance is not None:  # nothing where nothing is certified, as for invalid input
         good = jnp.where(fields["safety"] > 0, fields["num_valid"] - at_least(found[1], allowance), good)

@@ -54,8 +54,6 @@ class Tail(NamedTuple):
     search: Callable[..., Any]
     finish: Callable[..., Solution]  # (these arrays, k, n, beta) -> the solution
     of_beta: bool = False  # whether the search depends on beta
-    # (n, beta, delta) -> the search that suffices at these known numbers; by default the one for all.
-    known: Callable[..., Callable[..., Any]] | None = None
 
 
 class Levels(NamedTuple):
@@ -129,9 +127,8 @@ def table_of(tail: Tail, num_tasks: int, size: int, deltas: Any, beta: Any = 0.5
 
 @functools.lru_cache(maxsize=1024)
 def _row(tail: Tail, num_tasks: int, delta: float, beta: float, dtype: np.dtype) -> Any:
-    k, known = np.arange(num_tasks + 1, dtype=dtype), (num_tasks, beta, delta)
-    search = tail.known(*known) if tail.known else tail.search
-    return kept_rows(search, k, *(np.full(k.shape, value, dtype) for value in known))
+    k = np.arange(num_tasks + 1, dtype=dtype)
+    return kept_rows(tail.search, k, *(np.full(k.shape, value, dtype) for value in (num_tasks, beta, delta)))
 
 
 def solve(
@@ -147,11 +144,17 @@ def solve(
     if table is None and violations.size <= deltas.size * (size + 1):
         found = tail.search(*_arguments(violations, n, beta if tail.of_beta else 0.5, deltas[row]))
     else:
-        if table is None:
-            every = jnp.broadcast_to(jnp.minimum(jnp.arange(size + 1, dtype=np.int32), n), (deltas.size, size + 1))
-            table = tail.search(*_arguments(every, n, beta if tail.of_beta else 0.5, deltas[:, None]))
-        found = jax.tree.map(lambda column: jnp.asarray(column)[row, violations], table)
+        every = searched(tail, n, beta, deltas, table, size=size)
+        found = jax.tree.map(lambda column: column[row, violations], every)
     return tail.finish(found, violations, n, beta)
+
+
+def searched(tail: Tail, n: Any, beta: Any, deltas: Any, table: Any, *, size: int) -> Any:
+    """The searched numbers for k = 0, ..., size at each of the deltas, of the table if there is one."""
+    if table is None:
+        every = jnp.broadcast_to(jnp.minimum(jnp.arange(size + 1, dtype=np.int32), n), (deltas.size, size + 1))
+        table = tail.search(*_arguments(every, n, beta if tail.of_beta else 0.5, deltas[:, None]))
+    return jax.tree.map(jnp.asarray, table)
 
 
 def solve_every(tail: Tail, n: Any, beta: Any, delta: Any, table: Any = None, *, size: int) -> Solution:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxcert.returns._prepared import Support
 from jaxcert.returns._required import requirements_of
 
 # The columns for a count of violations at each threshold, by name.
@@ -138,13 +139,12 @@ class Question:
         by_position, other = inspect.Parameter.POSITIONAL_OR_KEYWORD, {self.fixed, *(o.name for o in self.options)}
         return tuple(n for n, each in self._parameters.items() if each.kind is by_position and n not in other)
 
-    def metrics(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """The metrics whose returns it takes by their names, a column each, by its settings; () if it takes returns."""
-        return tuple(requirements_of(settings["requirements"])) if self.takes("requirements") else ()
-
-    def metrics_of(self, answer: Any) -> tuple[str, ...]:
-        """The same of an answer."""
-        return tuple(dict.fromkeys(getattr(answer, "metrics", ())))
+    def metrics(self, settings: Mapping[str, Any]) -> dict[str, Support | None]:
+        """The metrics whose returns it takes by their names, a column each, with the support of each, None for
+        successes, by its settings; empty if it takes returns.
+        """
+        required = settings.get("requirements") if self.takes("requirements") else None
+        return {name: each.support for name, each in requirements_of(required).items()} if required else {}
 
     @property
     def declared(self) -> Mapping[str, Any]:

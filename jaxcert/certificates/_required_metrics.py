@@ -11,9 +11,12 @@ import numpy as np
 
 from jaxcert._validation import check_finite, is_concrete
 from jaxcert.bounds._bound import Bound
+from jaxcert.certificates._anytime import EVERY_MOMENT
 from jaxcert.certificates._arguments import bound_for
 from jaxcert.certificates._levels import Enough, usual_enough
+from jaxcert.certificates._soft import SOFT
 from jaxcert.numerics._rounding import cast_host, complement_up, known
+from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import as_successes, is_successes
 from jaxcert.returns._required import Side
 from jaxcert.returns._sample import Sample, sample_of
@@ -64,11 +67,9 @@ def check_declared(sides: Sequence[Side], complete: Any) -> None:
 
 
 def metrics_of(
-    sides: Sequence[Side], returns: Any, where: Any, bound: str | None, validate: bool, *, costly: bool = False
+    sides: Sequence[Side], returns: Any, where: Any, bound: str | None, method: str | None, validate: bool
 ) -> list[Metric]:
     """The returns of each side, checked, with the bound and the threshold that they have to reach.
-
-    ``costly``: whether the work for a single task is large.
 
     Raises:
         ValueError: metrics without requirements, or the other way round; other tasks; or what ``certify`` refuses.
@@ -78,7 +79,9 @@ def metrics_of(
     if isinstance(where, Mapping):
         _check_names("where", where, names, "expected a mask of each metric by its name")
     masks = where if isinstance(where, Mapping) else dict.fromkeys(names, where)
-    settings = bound, validate, costly
+    if len({isinstance(each, Paired) for each in returns.values()}) > 1:
+        raise ValueError("some of the metrics are pairs of two policies; expected pairs of each, or of none")
+    settings = bound, method, validate
     metrics = [_metric_of(each, returns[each.metric], masks[each.metric], *settings) for each in sides]
     first = metrics[0].sample
     for side, sample in zip(sides, (each.sample for each in metrics), strict=True):
@@ -98,16 +101,20 @@ def _check_names(what: str, given: Any, names: Sequence[str], expected: str) -> 
         raise ValueError(f"nothing is required of {', '.join(map(repr, unasked))}; {expected} that is required")
 
 
-def _metric_of(side: Side, returns: Any, where: Any, name: str | None, validate: bool, costly: bool) -> Metric:
+def _metric_of(side: Side, returns: Any, where: Any, name: str | None, method: str | None, validate: bool) -> Metric:
+    of_two = isinstance(returns, Paired)
     try:
-        if isinstance(returns, Histogram) or hasattr(returns, "_each"):
-            raise ValueError("returns are no array; requirements are of one policy, from single rollouts")
+        if isinstance(returns, Histogram) or (hasattr(returns, "_each") and not of_two):
+            raise ValueError("returns are no array; requirements are from single rollouts, of one policy or of pairs")
         returns = as_successes(returns, side.support, where, name)
         per_task, returns = bound_for(None if is_successes(returns) else name, returns, side.support, where)
-        if side.support is None and not per_task.binary:
+        if side.support is None and not (returns.of_successes if of_two else per_task.binary):
             raise ValueError("a support is missing (in LOW HIGH after the number, or support=); successes need none")
+        if of_two and not side.is_least:  # that B is better by a number
+            returns = returns.swapped
         rounded_to: Any = "down" if side.is_least else "up"
-        needs = dataclasses.replace(per_task, costly=per_task.costly or costly)
+        costly = per_task.costly or method == EVERY_MOMENT.name
+        needs = dataclasses.replace(per_task, costly=costly, apart=method != SOFT.name)
         sample = sample_of(needs, returns, side.support, where, validate, side=rounded_to)
         _check_threshold(side, sample, validate)
     except ValueError as error:
@@ -117,7 +124,7 @@ def _metric_of(side: Side, returns: Any, where: Any, name: str | None, validate:
         return Metric(sample, threshold, per_task, of_failures=False)
     if per_task.binary:
         return Metric(sample, rest(threshold), per_task, of_failures=True)
-    return Metric(sample.reflected, -threshold, per_task, of_failures=False)
+    return Metric(sample if of_two else sample.reflected, -threshold, per_task, of_failures=False)
 
 
 def _check_threshold(side: Side, sample: Any, validate: bool) -> None:

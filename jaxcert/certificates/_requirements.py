@@ -12,7 +12,7 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._anytime import EVERY_MOMENT
 from jaxcert.certificates._arguments import choose, levels_of
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.certificates._certificate import answer, source_of
+from jaxcert.certificates._certificate import A_MINUS_B, answer, source_of
 from jaxcert.certificates._figures import LISTED, SAMPLED
 from jaxcert.certificates._met import EVEN, solved_together, weights_on
 from jaxcert.certificates._method import BINOMIAL
@@ -22,6 +22,7 @@ from jaxcert.certificates._required_metrics import check_declared, metrics_of
 from jaxcert.certificates._requirements_certificate import SIDES, RequirementsCertificate
 from jaxcert.certificates._soft import SOFT
 from jaxcert.numerics._rounding import known
+from jaxcert.returns._paired import Paired
 from jaxcert.returns._required import Requirement, requirements_of, sides_of
 from jaxcert.returns._weighted import Weighted
 
@@ -29,7 +30,7 @@ _METHODS = {method.name: method for method in (BINOMIAL, ATTAINED, SOFT, EVERY_M
 
 
 def certify_requirements(
-    returns: Mapping[str, Array] | Weighted,
+    returns: Mapping[str, Array | Paired] | Weighted,
     requirements: Mapping[str, Requirement] | Sequence[str],
     *,
     delta: Numeric,
@@ -54,8 +55,9 @@ def certify_requirements(
 
     Args:
         returns: by the name of each metric, float[..., n, m] or bool, as in ``certify``: the same tasks in the same
-            order; the number of rollouts may differ. Or all of them with weights of the tasks, ``weighted``, or on
-            tasks from strata, ``stratified``.
+            order; the number of rollouts may differ. Or of each two policies, ``paired``: the requirements are then of
+            A minus B, with the support of the returns of both. Or all of them with weights of the tasks, ``weighted``,
+            or on tasks from strata, ``stratified``.
         requirements: by the name of each metric ``at_least``, ``at_most`` or ``between``, with the support of returns
             that are no successes; or lines such as "reward >= 300 in 0 1000", "success >= 0.9".
         delta: failure probability, in (0, 1); a scalar.
@@ -115,8 +117,8 @@ def required(
     weights = returns if isinstance(returns, Weighted) else None
     if weights and listed:
         raise ValueError("returns are weighted; the tasks of a fixed list have no weights, and are from no strata")
-    costly = method == EVERY_MOMENT.name
-    metrics = metrics_of(sides, weights.returns if weights else returns, where, bound, validate, costly=costly)
+    plain: Any = weights.returns if weights else returns
+    metrics = metrics_of(sides, plain, where, bound, method, validate)
     usual = ATTAINED if any(each.bound.binary for each in metrics) else BINOMIAL
     chosen = choose("method", method or usual.name, _METHODS)
     if chosen is ATTAINED and usual is BINOMIAL:
@@ -143,10 +145,11 @@ def required(
     settings: dict[str, Any] = {
         "metrics": tuple(each.metric for each in sides),
         "sides": tuple(SIDES[not each.is_least] for each in sides),
-        "of_successes": tuple(each.binary for each in bounds),
+        "of_successes": tuple(one.support is None or each.binary for one, each in zip(sides, bounds, strict=True)),
         "bound": next((each.name for each in bounds if not each.binary), CLOPPER_PEARSON.name),
         "question": "suite_requirements" if listed else "requirements",
         "source": LISTED if listed else source_of(returns),
+        "quantity": A_MINUS_B if any(isinstance(each, Paired) for each in plain.values()) else "",
     }
     if weights and not weights.strata:
         fields["max_weight"] = known(weights.max_weight, dtype, "up")
@@ -154,7 +157,7 @@ def required(
 
 
 def certify_suite_requirements(
-    returns: Mapping[str, Array],
+    returns: Mapping[str, Array | Paired],
     requirements: Mapping[str, Requirement] | Sequence[str],
     *,
     delta: Numeric,
@@ -220,6 +223,7 @@ REQUIREMENTS = Question(
     ),
     each=None,
     options=_OPTIONS,
+    paired=True,
     advised=True,
     stratified=True,
 )
@@ -231,5 +235,6 @@ SUITE_REQUIREMENTS = Question(
     rows=Rows({name: name for name in ("num_good", "num_violations", "status")}, "num_good", {"num_good": min}, {}),
     each=None,
     options=_OPTIONS,
+    paired=True,
     listed=True,
 )

@@ -7,10 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._types import Numeric
-from jaxcert.certificates._access import Answer
+from jaxcert.certificates._access import OverTime
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import AT_EVERY_MOMENT, first_reached, new_task_from
+from jaxcert.certificates._certificate import new_task_from
 from jaxcert.certificates._figures import LISTED, Told, ceil_figures, floor_figures, floor_to, nothing, of_tasks, reach
 from jaxcert.certificates._figures import at_least as share_of_new_tasks
 from jaxcert.numerics._rounding import Side as Rounding
@@ -19,7 +18,7 @@ from jaxcert.numerics._rounding import cast_host
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class RequirementsCertificate(Answer):
+class RequirementsCertificate(OverTime):
     """Certified share of new tasks, or number of tasks of a list, that meet several requirements at once; a pytree.
 
     With probability at least 1 - delta over the sampled tasks and rollouts: a new task from the same distribution meets
@@ -28,7 +27,7 @@ class RequirementsCertificate(Answer):
 
     Attributes:
         thresholds: what each of the r sides requires, float[r]; rounded to where it requires more.
-        low, high: the ends of the support of each, float[r]; 0 and 1 for successes.
+        low, high: the ends of the support of each, float[r]; 0 and 1 for successes; of two policies of both.
         missed: which tasks are not shown to meet each, bool[..., r, n].
         safety, epsilon: certified share of new tasks, rounded down, and certified risk, float[...].
         num_violations: k, tasks that are not shown to meet all of them, int32[...]; in a soft count those whose
@@ -45,6 +44,8 @@ class RequirementsCertificate(Answer):
         question: by which name it was asked (static).
         source: "sampled", "listed" for the tasks of a fixed list, "reweighted" where tasks have weights, or the strata
             in words (static).
+        quantity: of what the metrics are differences, in words: "policy A minus that of policy B"; empty of one policy
+            (static).
         num_good: at least how many tasks of a list meet all of the requirements, int32[...]; of sampled ones 0.
         chosen: which of the levels that were tried counts, from 0, int32[...]; None where only one was.
         history: at every moment, the certified risk after each task, float[..., n]; None otherwise.
@@ -71,6 +72,7 @@ class RequirementsCertificate(Answer):
     complete: bool = dataclasses.field(metadata={"static": True})
     question: str = dataclasses.field(metadata={"static": True})
     source: str = dataclasses.field(metadata={"static": True})
+    quantity: str = dataclasses.field(metadata={"static": True})
     num_good: jax.Array
     chosen: Any = None
     history: Any = dataclasses.field(default=None, metadata=along("task"))
@@ -86,24 +88,6 @@ class RequirementsCertificate(Answer):
             claim if binary else f"{claim} in {_decimal(low, 'down')} {_decimal(high, 'up')}"
             for claim, binary, low, high in rows
         )
-
-    def first_reached(self, safety: Numeric) -> jax.Array:
-        """The number of tasks after which the method "anytime" certified a safety; 0 if it did not.
-
-        Args:
-            safety: the wanted safety in (0, 1), a scalar.
-
-        Returns:
-            int32[...].
-
-        Raises:
-            ValueError: for a safety outside (0, 1) that is concrete, or an answer by another method.
-        """
-        return first_reached(self.history, safety, axis=-1)
-
-    @property
-    def _start(self) -> str:
-        return f"{super()._start}{'' if self.history is None else AT_EVERY_MOMENT}"
 
     @property
     def beta(self) -> jax.Array:
@@ -143,8 +127,9 @@ class RequirementsCertificate(Answer):
     def _required(self) -> str:
         """All requirements in words."""
         rows = zip(self.of_successes, self.metrics, self.sides, self._numbers, strict=True)
+        of = f" of {self.quantity}" if self.quantity else ""
         *most, last = [
-            f"the {'probability of' if binary else 'expected'} {metric.replace('_', ' ')} is {side} {number}"
+            f"the {'probability of' if binary else 'expected'} {metric.replace('_', ' ')}{of} is {side} {number}"
             for binary, metric, side, number in rows
         ]
         return f"{', '.join(most)} and {last}, all at once," if most else last

@@ -14,7 +14,7 @@ from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._arguments import Returns, as_row, chosen_level, divided, padded_rows, refuse_choice
 from jaxcert.certificates._attained import ATTAINED, level_of_successes
 from jaxcert.certificates._attained_limits import FEW, limits_each, limits_together
-from jaxcert.certificates._certificate import Certificate, certificate_of
+from jaxcert.certificates._certificate import Certificate, answer, quantity_of
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._counting import any_of, bad_levels, count_violations, fields_of_limits, largest_betas
 from jaxcert.certificates._method import BINOMIAL, USUAL_BETA, Method, solve_every, table_of
@@ -136,7 +136,7 @@ def certify_safety_level(
     if chosen is ATTAINED and beta is None:
         few = sample.is_full and int(sample.num_rollouts) <= FEW
         if simultaneous or few:
-            fields = limits_together(sample, rows, rounded, level_of_successes(sample, delta, None))
+            fields = limits_together(sample, rows, rounded, level_of_successes(sample, delta))
         else:
             fields = limits_each(sample, rows, rounded)
     else:
@@ -144,8 +144,10 @@ def certify_safety_level(
         counting = BINOMIAL if chosen is ATTAINED else chosen
         both = (safety, wanted, delta) if simultaneous else None
         fields = _at_levels(counting, per_task, sample, rows, rounded, beta, validate, both)
-    names, settings = (per_task.name, chosen.name, returns), {"simultaneous": simultaneous, "question": "safety_level"}
-    certificate = certificate_of(fields, sample.num_tasks, len(wanted), *names, **settings)
+    settings: dict[str, Any] = {"bound": per_task.name, "method": chosen.name}
+    settings |= {"quantity": quantity_of(per_task.name, returns)}
+    settings |= {"simultaneous": simultaneous, "question": "safety_level"}
+    certificate = answer(Certificate, fields, sample.num_tasks, len(wanted), **settings)
     return warned(certificate) if validate and chosen.caveat else certificate
 
 

@@ -1,6 +1,5 @@
 """The paper's Theorem 5.1: certified risk from the scenario approach, and the search for the number of valid tasks."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -180,14 +179,6 @@ def _search(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> tu
     return solve_scenario(k, n, beta, delta), upper_risk(jnp.where(_in_range(beta, delta, n), 0.0, k), n, delta)
 
 
-def _known(n: int, beta: float, delta: float) -> Callable[..., tuple[Solution, jax.Array]]:
-    return _theorem_alone if _in_range(beta, delta, n) else _search
-
-
-def _theorem_alone(*arguments: jax.Array) -> tuple[Solution, jax.Array]:
-    return solve_scenario(*arguments), jnp.zeros_like(arguments[0])
-
-
 def _finish(found: tuple[Solution, jax.Array], k: Any, n: Any, beta: jax.Array) -> Solution:
     """The larger of the theorem's risk and the binomial one, which is sound for every beta."""
     printed, risk = found
@@ -201,7 +192,7 @@ def _in_range(beta: Any, delta: Any, num_tasks: Any) -> Any:
 
 SCENARIO = Method(
     "scenario",
-    Tail(_search, _finish, of_beta=True, known=_known),
+    Tail(_search, _finish, of_beta=True),
     default_beta=lambda delta, num_tasks, num_rollouts=None: delta / num_tasks,
     is_sound=_in_range,
     caveat=lambda beta, delta, num_tasks: (

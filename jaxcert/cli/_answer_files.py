@@ -137,11 +137,11 @@ def page_of(request: Request, data: Sequence[ReturnsFile]) -> dict[str, Any]:
 
 def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **how: Any) -> None:
     (answer,) = answers.values()
-    of_policies = answer.data[:1] if request.metrics else answer.data
+    of_policies = answer.data[: len(answer.policies) or 1]
     ((name, first),), (own, *others) = answer.certificates.items(), in_one_order(*of_policies)
     facts = [shown_facts(each.path) for each in of_policies]
     page = {
-        **page_of(request, answer.data),
+        **page_of(request, of_policies),
         "returns": own.returns,
         "where": own.where,
         "data": own,

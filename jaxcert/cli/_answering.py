@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,8 @@ def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str],
     data, question = list(read) if request.metrics else as_stated(read, asking.support), request.questions[0]
     if by is not None and data[0].columns is not None and data[0].columns.task == by:
         raise ValueError(f"--by {by} is the column of tasks; expected --suite --each-task to name good tasks")
+    if by is not None:
+        data = [replace(each, roles=each.roles._replace(group=each.roles.where[-1])) for each in data]
     if locked is None:
         check_listed(data, question, asking, at="" if request.numbers else "X")
     request = request.of(data[0])
@@ -159,7 +162,7 @@ def _print(answer: Answer) -> None:
         else:
             table, note = _console.plain_table(certified_columns(certificate, question, "...")), str(certificate)
         _console.show_table(table)
-        _console.say(naming(note, answer.policies))
+        _console.say(naming(note, answer.policies, answer.data[0].roles.group))
     _console.say(*reasons(answer))
     _console.say(*_not_shown(answer))
 

@@ -88,14 +88,20 @@ class Asking(NamedTuple):
 
         ``strata``: the column of strata, which selects a question.
         """
-        word = "".join(self.words)
-        is_open = strata is not None and self.question is None and not word and not self.listed and not self.safety
-        if is_open and not (num_policies == 1 and self.options.get("requirements")):
-            return self._replace(question=next(name for name, each in _OF_ONE.items() if each.takes("strata")))
-        if num_policies == 2 and self.listed and self.question is None:
+        if self.words[1:] or (self.question is not None and self.words):
+            several = [f"--{word}" for word in self.words] + ["--question"] * (self.question is not None)
+            raise ValueError(f"{' and '.join(several)} are given; expected one of them")
+        word, question = "".join(self.words), self.question
+        of_two_lists = num_policies == 2 and self.listed and question is None
+        if of_two_lists:
             self._refuse_margin()
-            word = word or ("" if any(self.numbers.values()) else "mean")
-        question = self._name(num_policies, word)
+        if question is None and not word:
+            question = self._by_options(num_policies)
+            if question is None and strata is not None and not self.listed and not self.safety:
+                question = next(name for name, each in _OF_ONE.items() if each.takes("strata"))
+        if question is None:
+            usual = "mean" if of_two_lists and not any(self.numbers.values()) else ""
+            question = self._name(num_policies, word or usual)
         return self._replace(question=question if question or num_policies == 1 else self._by_numbers())
 
     def shared(self, count: int) -> "Asking":
@@ -105,13 +111,9 @@ class Asking(NamedTuple):
         return self._replace(delta=math.nextafter(self.delta / count, 0.0))
 
     def _name(self, num_policies: int, word: str) -> str | None:
-        """The name of the question, given directly or by a shortcut."""
-        if self.words[1:] or (self.question is not None and self.words):
-            several = [f"--{word}" for word in self.words] + ["--question"] * (self.question is not None)
-            raise ValueError(f"{' and '.join(several)} are given; expected one of them")
-        own = self._by_options() if num_policies == 1 and not word else None
-        if self.question is not None or own is not None or not (word or self.listed):
-            return self.question or own
+        """The name of the question by its shortcut, or of the usual one about a list."""
+        if not (word or self.listed):
+            return None
         found = usual_questions(self.numbers, shortcut=word, listed=bool(self.listed), num_policies=num_policies)
         if not found:
             raise ValueError(f"--{word} is about a fixed list of tasks; expected --suite as well")
@@ -124,9 +126,10 @@ class Asking(NamedTuple):
             raise ValueError(f"{needed} missing; expected a number, for example: {typed_with({needed: ['X']})}")
         return wanted[0].name
 
-    def _by_options(self) -> str | None:
+    def _by_options(self, num_policies: int) -> str | None:
         """The one question that has all of the options, if there are any."""
-        fitting = [name for name in _OF_ONE if {*self.options} <= {option.name for option in QUESTIONS[name].options}]
+        asked = _OF_ONE if num_policies == 1 else _OF_TWO
+        fitting = [name for name in asked if {*self.options} <= {option.name for option in QUESTIONS[name].options}]
         fitting = [name for name in fitting if QUESTIONS[name].listed == bool(self.listed)] or fitting
         return fitting[0] if self.options and len(fitting) == 1 else None
 

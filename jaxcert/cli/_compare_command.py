@@ -1,5 +1,6 @@
 """`jaxcert compare`: two policies on the same tasks, from a file of returns of each; of more their leaderboard."""
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +15,18 @@ from jaxcert.cli import _console
 from jaxcert.cli._answer_files import draw_intervals, page_of, write_files
 from jaxcert.cli._answering import advice_of, answer_files, how_many_show, reasons
 from jaxcert.cli._asking import Asking, asked_of, with_asking
-from jaxcert.cli._options import IGNORE, QUIET, STRICT, argument, in_full, option, reading_of, with_group, with_roles
+from jaxcert.cli._options import (
+    IGNORE,
+    QUIET,
+    STRICT,
+    argument,
+    columns_of,
+    in_full,
+    option,
+    reading_of,
+    with_group,
+    with_roles,
+)
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable
 from jaxcert.cli._reading import PolicySource, as_stated, checked, read_all, sources_of, told
@@ -70,8 +82,9 @@ def command(
     reading = {**reading_of(roles), "strict": strict}
     sources = sources_of(files, reading, called)
 
-    def read(**options: Any) -> list[ReturnsFile]:
-        return checked(read_all(sources, **options), strict=strict, ignored=ignore)
+    def read(metrics: Sequence[str] = (), **options: Any) -> list[ReturnsFile]:
+        files = [file for each in columns_of(metrics, options) for file in read_all(sources, **each)]
+        return checked(files, strict=strict, ignored=ignore)
 
     if len(sources) > 2 or _of_order(asking):
         print_leaderboard(Request(asking, {}, reading, outputs), sources, read, quiet=quiet)
@@ -79,7 +92,7 @@ def command(
     asking = asking.named(2, strata=roles["strata"])
     outputs.check(*zip("AB", dict.fromkeys(each.file for each in sources), strict=False))
     request = Request(asking, asked_of(asking, 2), reading, outputs)
-    answer_files(request, files[0], read, quiet=quiet)
+    answer_files(request, files[0], functools.partial(read, request.metrics), quiet=quiet)
 
 
 def print_leaderboard(

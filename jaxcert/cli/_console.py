@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from jaxcert.certificates import Certificate, ceil_figures
+from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._question import Question
 from jaxcert.cli._program_cache import emptied_after
 from jaxcert.cli._reading import told
@@ -94,14 +95,14 @@ def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, ce
     tasks = how_many(certificate.num_tasks, "task")
     lies = f"support [{', '.join(map(as_given, support))}]" if support else ""
     delta = f"delta {ceil_figures(float(certificate.delta))}"
-    if len(data) > 1 and not QUESTIONS[next(iter(certificates))].metrics_of(certificate):
-        a, b = data
+    if of_two(certificate):
+        a, b, *_ = data
         # Policies may be called B and A.
         letters = "AB" if {a.roles.only, b.roles.only}.isdisjoint("AB") else ("first", "second")
-        rollouts = "; ".join(f"{x}: {rollouts_words(of.num_rollouts)}" for x, of in zip(letters, data, strict=True))
-        named = ", ".join(f"{letter} is {of._name}" for letter, of in zip(letters, data, strict=True))
+        rollouts = "; ".join(f"{x}: {rollouts_words(of.num_rollouts)}" for x, of in zip(letters, (a, b), strict=True))
+        named = ", ".join(f"{letter} is {of._name}" for letter, of in zip(letters, (a, b), strict=True))
         first = f"{named}: {tasks}, {way(certificate)}"
-        return "\n".join([first, f"{rollouts}; {lies}, {delta}", *told(*data)])
+        return "\n".join([first, f"{rollouts}; {', '.join(filter(None, [lies, delta]))}", *told(*data)])
     rollouts = "; ".join(dict.fromkeys(rollouts_words(each.num_rollouts) for each in data))
     first = ", ".join(filter(None, [f"{data[0].path}: {tasks}", rollouts, lies]))
     return "\n".join([first, *told(*data), ", ".join([*_settings(certificates), delta])])

@@ -17,7 +17,6 @@ from jaxcert.planning import check
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import check_certifiable
-from jaxcert.returns._required import of_successes, requirements_of
 from jaxcert.returns._strata import frequencies_of
 from jaxcert.training._found_policies import digest_of, environment_facts
 
@@ -53,10 +52,11 @@ def command(
     """Lock the settings of an experiment in PROTOCOL, before its data."""
     asking = asking.named(strata=strata)
     asked = chosen(asking.question or usual_questions(asking.numbers)[0].name, _ASKED)
+    metrics = asked.metrics(asking.options)
     if asked.takes("method"):  # of requirements it depends on their kinds; for unknown returns it is the general one
-        counted = asked.metrics(asking.options) and of_successes(requirements_of(asking.options["requirements"]))
+        counted = None in metrics.values()
         asking = asking._replace(method=asking.method or ("attained" if counted else "binomial"))
-    if asked.metrics(asking.options) and value is not None:
+    if metrics and value is not None:
         raise ValueError("--value given; --requirement already names the outcome columns")
     counts: dict[str, Any] = {label: int(n) if n.is_integer() else n for label, n in frequencies_of(of_stratum).items()}
     protocol = Protocol(

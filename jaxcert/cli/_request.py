@@ -46,7 +46,7 @@ class Request(NamedTuple):
     @property
     def metrics(self) -> tuple[str, ...]:
         """The columns of the metrics in the question; empty if it is about returns."""
-        return self.questions[0].metrics(self.asking.options)
+        return tuple(self.questions[0].metrics(self.asking.options))
 
     @property
     def gated(self) -> list[str]:
@@ -80,7 +80,7 @@ class Answer(NamedTuple):
     """The certificates of one request."""
 
     request: Request
-    data: Sequence[ReturnsFile]  # the returns of the policy, or of A and of B
+    data: Sequence[ReturnsFile]  # the returns of the policy, or of A and of B; of one metric after the other
     settings: Mapping[str, Any]  # of the questions, apart from the numbers that were fixed beforehand
     certificates: Mapping[str, Any] = {}  # by the question; of no question, the curve
     advice: Mapping[str, Sequence[Advice | None]] = {}  # why no more is certified, by the question
@@ -104,7 +104,7 @@ class Answer(NamedTuple):
     @property
     def policies(self) -> tuple[str, ...]:
         """The names of two policies; empty for one policy, which needs none."""
-        return tuple(names_of(self.data)) if len(self.data) > 1 and not self.request.metrics else ()
+        return tuple(names_of(self.data[:2])) if len(self.data) == 2 * max(1, len(self.request.metrics)) else ()
 
 
 def together(request: Request, answers: Mapping[str, Answer]) -> str:

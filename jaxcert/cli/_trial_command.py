@@ -10,12 +10,13 @@ import typer
 from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _trial_texts
 from jaxcert.cli._options import argument, flag, option, options, several, with_group
-from jaxcert.cli._outputs import FORCE, JSON, WITNESS, check_outputs, check_witness
+from jaxcert.cli._outputs import FORCE, JSON, WITNESS, check_outputs, check_witness, write_plot
 from jaxcert.cli._run import SCHEDULES_NAMED
 from jaxcert.cli._typed import refuse_both, typed_among
 from jaxcert.report import write_certificates
 from jaxcert.report._exact_check import proof_command
 from jaxcert.report._run_record import trial_records
+from jaxcert.report.plots._line_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._declared import outcomes_of
 from jaxcert.rollouts._paired_trials import open_trials
@@ -175,10 +176,11 @@ def trial_status(
     log: Path = LOG,
     json: Path | None = JSON,
     witness: bool = WITNESS,
+    plot: Path | None = option("FILE", "Of policies: draw the evidence after each pair (.png, .svg, .pdf)."),
     force: bool = FORCE,
 ) -> None:
     """Say how far LOG has come, and what is certified so far."""
-    check_outputs([("LOG", log)], ("--json", json), force=force)
+    check_outputs([("LOG", log)], ("--json", json), ("--plot", plot), force=force)
     check_witness(witness, json)
     with _console.warnings_on_stderr():
         found = open_trials(log)
@@ -189,4 +191,8 @@ def trial_status(
         with _console.warnings_on_stderr():
             records = trial_records(found, witness=witness)
         write_certificates(json, records, replace=force)
+    if plot is not None:
+        if isinstance(found, Trials):
+            raise ValueError(f"{log}: --plot is for policies in pairs; of tasks --json writes what is certified")
+        write_plot(plot, plot_pairs(found), replace=force)
     _console.say(*_trial_texts.standing(found))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._certificate import EXPECTED_RETURN, PROBABILITY_OF_SUCCESS, is_difference, shifted_task
+from jaxcert.certificates._certificate import EXPECTED_RETURN, PROBABILITY_OF_SUCCESS, of_two, shifted_task
 from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, ceil_figures, ceil_to, floor_figures, floor_to
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS, question_of
@@ -87,7 +87,7 @@ def claim_of(certificate: Any, *, threshold: float | None = None) -> MonitoredCl
     certificate = getattr(certificate, "certificate", certificate)  # of an adaptive run
     question = question_of(certificate)
     _check_claims(question)
-    if is_difference(getattr(certificate, "quantity", "")):
+    if of_two(certificate):
         raise ValueError(_TWO)
     together = sampled(certificate).simultaneous
     return _lower_end(_claim(rows_of(certificate, question), float(certificate.delta), threshold, together=together))

@@ -107,20 +107,20 @@ _SINGLE_STEPS, _STANDARD_DEVIATIONS, _MOST_TASKS = 10_000, 0.03, 100_000
 
 
 @functools.lru_cache(maxsize=4096)
-def local_level(num_tasks: int, delta: float, last: int) -> float:
-    """The largest level found with which P[U_(k+1) > U(k; n, level) for some k <= last] is at most delta.
+def local_level(num_tasks: int, delta: float) -> float:
+    """The largest level found with which P[U_(k+1) > U(k; n, level) for some k < n] is at most delta.
 
     Example:
-        >>> print(f"{0.01 / local_level(200, 0.01, 199):.1f} {0.01 / local_level(200, 0.01, 19):.1f}")
-        33.6 6.2
+        >>> print(f"{0.01 / local_level(200, 0.01):.1f}")
+        33.6
     """
     # The union bound.
-    found = math.nextafter(delta / (last + 1), 0.0)
+    found = math.nextafter(delta / num_tasks, 0.0)
     if not 1e-100 <= delta <= 0.999 or num_tasks > _MOST_TASKS:
         return found
-    world, (first, end) = Crossing(num_tasks, delta), _steps(num_tasks, last)
+    world, (first, end) = Crossing(num_tasks, delta), _steps(num_tasks)
     near, before, wanted = None, None, math.log(delta * (1 - _CLOSE / 2))
-    level = delta / (1 + 5 * math.log(last + 1))
+    level = delta / (1 + 5 * math.log(num_tasks))
     for _ in range(_MOST_SECANTS):
         near = world.boundary(first, level, near)
         failure = world.probability(end, near)
@@ -135,17 +135,17 @@ def local_level(num_tasks: int, delta: float, last: int) -> float:
     return found
 
 
-def _steps(n: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-    """Counts 0, ..., last in groups: the first and the last one of each.
+def _steps(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Counts 0, ..., n - 1 in groups: the first and the last one of each.
 
     At most k numbers up to U(k) for some k of a group: then there are at most its last k of them up to its first U(k).
     """
-    k = np.arange(last + 1)
+    k = np.arange(n)
     if n <= _SINGLE_STEPS:
         return k, k
     share = 1 / np.maximum(_STANDARD_DEVIATIONS * np.sqrt(k * ((n - k) / n)), 1)
     first = np.flatnonzero(np.diff(np.floor(np.cumsum(share)), prepend=0.0))
-    return k[first], np.append(k[first[1:] - 1], last)
+    return k[first], np.append(k[first[1:] - 1], n - 1)
 
 
 # --- several safeties ----------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, Status
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._batch_axes import check_single
-from jaxcert.certificates._certificate import is_difference
+from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
 from jaxcert.planning._advice_on_bounds import Advice, Setting, advice_by, advice_on, impossible
 from jaxcert.planning._advice_on_requirements import advice_on_requirements
@@ -77,7 +77,7 @@ def advise(
     if limit is not None:
         check_count("limit", limit)
     wanted = _wanted(safety)
-    if question.metrics_of(certificate):
+    if certificate.metrics:
         return (advice_on_requirements(certificate, num_rollouts, wanted),)
     if support is None:
         raise ValueError("support is not given; expected (a, b), as it was declared")
@@ -125,18 +125,18 @@ def _explanation(
         most = most_together(certificate, num_rollouts)
         found = None if most is None else advice_by(most, certificate.num_tasks, "", None, wanted)
         return None if found is None else lambda i: dataclasses.replace(found, threshold=thresholds[i].item())
-    low, high, of_two = *map(float, support), is_difference(certificate.quantity)
-    ends = (low - high, high - low) if of_two else (low, high)
+    low, high = map(float, support)
+    ends = (low - high, high - low) if of_two(certificate) else (low, high)
     setting = Setting(
         COUNTING[certificate.method],
         certificate.num_tasks,
         num_rollouts,
         float(certificate.beta),
-        float(certificate.delta_below),
+        float(certificate.delta) * (1.0 if certificate.safety_upper is None else 0.5),  # the part of that end
         certificate.bound if certificate.bound in BOUNDS else None,
         ends,
         certificate.safety.dtype,
-        difference=of_two,
+        difference=of_two(certificate),
     )
     if finds:
         free, safeties = setting.with_free_beta(certificate), np.asarray(certificate.safety)

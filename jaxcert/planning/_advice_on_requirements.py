@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert.certificates import floor_to
+from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._figures import SAMPLED
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._registry import METHODS
@@ -72,6 +73,7 @@ def _beyond(certificate: Any, side: Side, claim: str, num_rollouts: int) -> Iter
     """Say that the best returns of so many rollouts do not meet a requirement, and how many would."""
     assert side.support is not None
     (low, high), threshold = map(float, side.support), float(side.threshold)
+    low, high = (low - high, high - low) if of_two(certificate) else (low, high)
     ends, at = ((low, high), threshold) if side.is_least else ((-high, -low), -threshold)
     if not np.isfinite(ends[1]) or at >= ends[1]:
         return

@@ -154,7 +154,7 @@ def most_of_all_numbers(num_rollouts: int, delta: float, dtype: Any) -> Most:
     """If no trial fails and all numbers of successes count together; n sets the level."""
 
     def safety(n: int) -> float:
-        eta = attained_level(delta, n, num_rollouts, None, dtype)
+        eta = attained_level(delta, n, num_rollouts, dtype)
         return float(safety_of(BINOMIAL, 0, n, TINY, eta, dtype))
 
     start = most_of_successes(np.asarray([TINY], dtype), np.asarray([delta / num_rollouts], dtype))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert._validation import kind_of, type_of
-from jaxcert.certificates import Status, sentence
+from jaxcert.certificates import Status
 from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._question import Question
 from jaxcert.questions._registry import QUESTIONS
@@ -72,7 +72,7 @@ def rows_of(certificate: Any, question: Question) -> list[dict[str, Any]]:
     if question.each is not None and not np.ndim(getattr(certificate, question.rows.columns[question.each])):
         raise ValueError(f"certificate has no row for each {question.each}, as the question {question.name!r} has")
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return [{**row, "sentence": sentence(certificate, i)} for i, row in zip(range(count), rows, strict=True)]
+    return [{**row, "sentence": certificate._sentence(i)} for i, row in zip(range(count), rows, strict=True)]
 
 
 def fields_of_rows(certificate: Any, question: Question) -> Mapping[str, str]:

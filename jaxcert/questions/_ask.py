@@ -11,7 +11,6 @@ from jaxcert.questions._registry import QUESTIONS
 from jaxcert.returns import paired, stratified, weighted
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import split_support
-from jaxcert.returns._required import requirements_of
 from jaxcert.returns.summaries import Histogram
 from jaxcert.tables import Returns
 from jaxcert.tables._aligned import in_one_order
@@ -23,25 +22,27 @@ def ask(
 ) -> Any:
     """The answer to a question about files of returns, one for each of its inputs or metrics, on the same tasks.
 
-    Two files for a question of one form pairs of policies. With ``max_weight`` the last file has the tasks' weights.
+    Two files for a question of one, or for a metric, side by side, form pairs of policies. With ``max_weight`` the last
+    file has the tasks' weights.
     """
     is_weighted = question.has_weights or max_weight is not None
-    num_policies, metrics = len(data) - is_weighted, question.metrics(options)
-    if num_policies not in ((len(metrics),) if metrics else question.numbers_of_policies):
+    count, metrics = len(data) - is_weighted, question.metrics(options)
+    num_policies, others = divmod(count, len(metrics) or 1)
+    if others or num_policies not in question.numbers_of_policies:
         wanted = ", ".join(("returns", "weights") if is_weighted else metrics or question.inputs)
         raise ValueError(f"the question {question.name!r} needs {wanted}; given: {len(data)} of them")
-    required = requirements_of(options["requirements"]) if metrics else {}
-    for place, each in enumerate(data[:num_policies]):
-        support = required[metrics[place]].support if metrics else options.get("support")
+    of_files = [name for name in metrics for _ in range(num_policies)]
+    for place, each in enumerate(data[:count]):
+        support = metrics[of_files[place]] if metrics else options.get("support")
         _check_support(each, support, options.get("bound"))
         _check_finished(each, support, complete=bool(options.get("complete")))
-    if not metrics:
-        check_others_finished(data[1:num_policies])
+    if num_policies == 2:
+        check_others_finished(data[1:count:2])
     if len(data) > 1:
         data = in_one_order(*data)
-    _check_strata(question, data[:num_policies])
-    arguments = _arguments(question, metrics, data[:num_policies])
-    for each in data[num_policies:]:
+    _check_strata(question, data[:count])
+    arguments = _arguments(question, of_files, data[:count])
+    for each in data[count:]:
         arguments |= _weights(question, arguments["returns"], each, max_weight)
     if question.fixed is not None:
         arguments[question.fixed] = fixed
@@ -88,27 +89,33 @@ def check_others_finished(data: Sequence[Returns]) -> None:
 
 
 def _arguments(question: Question, metrics: Sequence[str], data: Sequence[Returns]) -> dict[str, Any]:
-    """Returns and masks, as the question takes them: by metric, as pairs, or by the names of its parameters."""
+    """Returns and masks, as the question takes them: by the metric of each file, as pairs, or by its parameters."""
     found: dict[str, Any]
     if metrics:
-        named = dict(zip(metrics, data, strict=True))
-        for name, each in named.items():
+        for name, each in zip(metrics, data, strict=True):
             columns = each.columns if isinstance(each, ReturnsFile) else None
             if columns is not None and (columns.value != name or name in (columns.trial, *columns.task.split(","))):
                 held = f"its values are from {columns.value}, tasks from {columns.task}"
                 raise ValueError(f"{each._name}: {name} is required, and {held}; expected the column of that name")
+        named = dict(zip(metrics, data, strict=True))
         found = {what: {name: getattr(each, what) for name, each in named.items()} for what in ("returns", "where")}
+        if len(named) < len(data):
+            pairs = zip(metrics[::2], data[::2], data[1::2], strict=True)
+            found = {"returns": {name: _pair(a, b) for name, a, b in pairs}}
         return _of_strata(question, found, data[0])
     names = [name for name in question.inputs if name.startswith("returns")]
     # For a question whose sentences name the tasks, and one that is about strata.
     found = {"tasks": tuple(map(str, data[0].tasks))} if question.takes("tasks") else {}
     found |= {"strata": data[0].strata} if question.takes("strata") else {}
     if len(data) > len(names):
-        a, b = data
-        found |= {"returns": paired(a.returns, b.returns, where_a=a.where, where_b=b.where)}
+        found |= {"returns": _pair(*data)}
     for name, each in zip(names, data, strict=True) if len(data) == len(names) else ():
         found |= {name: each.returns, f"where{name.removeprefix('returns')}": each.where}
     return _of_strata(question, found, data[0])
+
+
+def _pair(a: Returns, b: Returns) -> Any:
+    return paired(a.returns, b.returns, where_a=a.where, where_b=b.where)
 
 
 def _of_strata(question: Question, found: dict[str, Any], data: Returns) -> dict[str, Any]:

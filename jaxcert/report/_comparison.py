@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates import Status, sentence
-from jaxcert.certificates._certificate import is_difference, naming
+from jaxcert.certificates import Status
+from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions import QUESTIONS
@@ -86,8 +86,8 @@ def _of_rows(
     differences = [f"rows {i + 1} {line}" for i, each in enumerate(lines) for line in each]
     # Differing numbers have been reported; the remaining rows have their words compared.
     accepted = [row if lines[i] else accepted[i] for i, row in enumerate(rows)]
-    named = [each.called or "" for each in data[:2]] if is_difference(getattr(found, "quantity", "")) else []
-    words, notes = of_words(found, question, rows, accepted, named)
+    named = [each.called or "" for each in data[:2]] if of_two(found) else []
+    words, notes = _of_words(found, question, rows, accepted, lambda text: naming(text, named, data[0].roles.group))
     return differences + words, notes
 
 
@@ -113,12 +113,12 @@ def _counted_otherwise(
     return _record(record, again, data)["rows"][0]
 
 
-def of_words(
+def _of_words(
     found: Any,
     question: Question,
     rows: Sequence[dict[str, Any]],
     computed: Sequence[dict[str, Any]],
-    policies: Sequence[str],
+    named: Callable[[str], str],
 ) -> tuple[list[str], list[str]]:
     """Errors in the sentences (another sentence, or a figure that the data do not support), and notes."""
     before = [{} if other is row else other for row, other in zip(rows, computed, strict=True)]
@@ -132,7 +132,7 @@ def of_words(
         return [
             other["sentence"]
             if other and all(entry[name] == other[name] for name in columns)
-            else naming(sentence(recorded, i), policies)
+            else named(recorded._sentence(i))
             for i, (entry, other) in enumerate(zip(entries, before, strict=True))
         ]
 

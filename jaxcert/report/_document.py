@@ -32,7 +32,6 @@ REFERENCES = {
     "attained": f"{_THEORY}, section 12",
     "equal_local_levels": f"{_THEORY}, section 15",
     "attained_levels": f"{_THEORY}, section 12.4",
-    "num_smallest": f"{_THEORY}, section 15.1",
 }
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from jaxcert._files import content_of
 from jaxcert.certificates._question import Question
+from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import sampled
 from jaxcert.report import check_certificate, check_trials
 from jaxcert.report._document import assumptions_of, certificate_document, document_text
@@ -22,7 +23,6 @@ from jaxcert.report._recompute import precision, support_of
 from jaxcert.report._recorded_files import only_warned_of_rows, recorded_roles, rows_read, takes_metrics
 from jaxcert.report._witness import Sample
 from jaxcert.report._witnessed_rows import WITNESSES
-from jaxcert.returns._required import requirements_of
 from jaxcert.rollouts import load_adaptive
 from jaxcert.rollouts._resumption import declared_by, returns_by_task
 from jaxcert.tables._file_tables import unpacked
@@ -116,20 +116,14 @@ def _check_claims(held: dict[str, Any], *, stops: bool) -> None:
     """Raise ValueError for what no witness proves: other assumptions, or unfinished rollouts that help a statement."""
     if held["assumptions"] != assumptions_of(record["question"] for record in held["certificates"]):
         raise ValueError("its assumptions differ from those that this format states for its questions")
-    for settings, data, support in () if stops else _files_of(held):
-        counted = data.get("unfinished")
-        if counted and (settings.get("complete") or float(counted["counted_as"]) != float(support[0])):
-            raise ValueError("rollouts without an outcome count as another return than the worst, or at an upper end")
-
-
-def _files_of(held: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any], Any]]:
-    """The settings of each record with each of its files, and the support there."""
-    for record in held["certificates"]:
-        settings, files = record["settings"], [record["data"], *record.get("others", [])]
-        required = requirements_of(settings["requirements"]) if takes_metrics(record) else {}
-        for data in files:
-            metric = required.get(data["columns"]["value"]) if required else None
-            yield settings, data, (metric.support or (0, 1)) if metric else settings["support"]
+    for record in () if stops else held["certificates"]:
+        settings, metrics = record["settings"], QUESTIONS[record["question"]].metrics(record["settings"])
+        for data in (record["data"], *record.get("others", [])):
+            low, _ = (metrics[data["columns"]["value"]] or (0, 1)) if metrics else settings["support"]
+            counted = data.get("unfinished")
+            if counted and (settings.get("complete") or float(counted["counted_as"]) != float(low)):
+                wrong = "count as another return than the worst, or at an upper end"
+                raise ValueError(f"rollouts without an outcome {wrong}")
 
 
 def run_exactly(
@@ -178,9 +172,8 @@ def with_witnesses(
             raise ValueError(f"{data.path}: is read as a summary, without single returns, which a witness needs")
     if certificate is not sampled(certificate):
         raise ValueError("the certificate is about tasks of another distribution, for which there is no witness")
-    metrics = question.metrics_of(certificate)
-    required = requirements_of(certificate.requirements) if metrics else {}
-    supports: list[Any] = [each.support or (0, 1) for each in required.values()] or [support_of(record)]
+    metrics = question.metrics(record["settings"])
+    supports: list[Any] = [each or (0, 1) for each in metrics.values()] or [support_of(record)]
     samples = [*map(_sample_of, files, supports)]
     sample: Any = dict(zip(metrics, samples, strict=True)) if metrics else samples[0]
     answer, found = jax.tree.map(np.asarray, certificate), WITNESSES[question.name]

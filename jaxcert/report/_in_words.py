@@ -7,11 +7,11 @@ import numpy as np
 
 from jaxcert.certificates import Status, ceil_figures, floor_figures, floor_to
 from jaxcert.certificates._access import Answer
-from jaxcert.certificates._certificate import is_difference, naming
+from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import ceil_to, level_figures
 from jaxcert.certificates._question import MEAN_ROWS, Question
 from jaxcert.certificates._registry import METHODS
-from jaxcert.questions._answers import fields_of_rows, sampled
+from jaxcert.questions._answers import fields_of_rows
 from jaxcert.report.plots._interval_plot import Interval
 from jaxcert.tables import Returns
 from jaxcert.tables._aligned import in_one_order
@@ -70,7 +70,7 @@ def _column_of(name: str, question: Question) -> Column:
 def heading(name: str, question: Question, certificate: Any) -> str:
     """The heading of a column; the certified one has its own words."""
     column = _column_of(name, question)
-    certified = is_difference(getattr(sampled(certificate), "quantity", "")) and column.of_difference
+    certified = of_two(certificate) and column.of_difference
     return (name == question.rows.certified and (certified or column.certified)) or column.heading
 
 
@@ -176,10 +176,9 @@ class Groups(NamedTuple):
 
     @property
     def said(self) -> list[str]:
-        """The sentences, each after the name of its group."""
+        """The sentences, each with the name of its group."""
         pairs = zip(self.names, self.answers, strict=True)
-        lines = [(name, naming(line, self.policies)) for name, each in pairs for line in str(each).splitlines()]
-        return [f"{name}: {line}" if name else line for name, line in lines]
+        return [line for name, each in pairs for line in naming(str(each), self.policies, name).splitlines()]
 
     @property
     def table(self) -> dict[str, list[str]]:
@@ -199,7 +198,7 @@ class Groups(NamedTuple):
         """The rows for drawing, with the observed numbers."""
         found: dict[str, Interval] = {}
         for name, answer, files in zip(self.names, self.answers, self.files, strict=True):
-            means = None if self.question.metrics_of(answer) else observed_means(files)
+            means = None if answer.metrics else observed_means(files)
             found |= intervals_of(answer, self.question, means, name, self.policies)
         return found
 

@@ -15,7 +15,6 @@ from jaxcert.questions._ask import ask
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._recompute import UNITS, differing, fixed_of, precision, told
 from jaxcert.report._writers import certificate_record
-from jaxcert.returns._required import requirements_of
 from jaxcert.returns._strata import frequencies_of, stratified
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._roles import Columns
@@ -119,8 +118,7 @@ def check_certifiable(protocol: Protocol) -> None:
     of_trials = settings.get("num_episodes", 1) > 1 and protocol.support == (0, 1)
     returns: Any = jax.ShapeDtypeStruct(shape, bool if of_trials else dtype)
     if metrics := question.metrics(settings):
-        wanted = requirements_of(settings["requirements"])
-        kinds = {name: bool if wanted[name].support is None else dtype for name in metrics}
+        kinds = {name: dtype if support else bool for name, support in metrics.items()}
         returns = {name: jax.ShapeDtypeStruct(shape, kind) for name, kind in kinds.items()}
     strata = None if protocol.strata is None else _labels_for(protocol)
     if question.takes("strata"):

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from jaxcert.certificates import certify_shift
-from jaxcert.certificates._certificate import is_difference
+from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import sampled
@@ -133,7 +133,7 @@ def slack_of(
     support.
     """
     answer, (low, high) = sampled(found), support_of(record)
-    support = (low - high, high - low) if is_difference(getattr(answer, "quantity", "")) else (low, high)
+    support = (low - high, high - low) if of_two(answer) else (low, high)
     if question.curve is None:
         ends = [support[0], *((low, high) if len(data) > 1 else ())]
         size = max([float(np.nanmean(_sizes(data))), *(abs(end) for end in ends if np.isfinite(end))])

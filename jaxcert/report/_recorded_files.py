@@ -11,7 +11,7 @@ from typing import Any
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._recompute import precision, support_of
 from jaxcert.tables._readers import ReturnsFile, read_by
-from jaxcert.tables._returns import names_of
+from jaxcert.tables._returns import how_many, names_of
 from jaxcert.tables._roles import PICKED, Columns, Roles
 from jaxcert.tables.folders import read_summary
 
@@ -25,8 +25,7 @@ def recorded_files(
 ) -> list[list[ReturnsFile]]:
     """For each record of a document the returns that it is of: all files (one table may hold them), or its policy's."""
     records = document["certificates"]
-    if len(paths) == 1:
-        paths = [*paths] * _policies_of_one_table(document)
+    paths = [*paths] * _times_read(document, len(paths))
     of_board, known = "leaderboard" in document, {}
     (_check_policies if of_board else _check_number)(certificate, document, len(paths))
 
@@ -52,15 +51,17 @@ def _files_of(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [record["data"] or {}, *record.get("others", [])]
 
 
-def _policies_of_one_table(document: Mapping[str, Any]) -> int:
-    """The number of policies or metrics that are rows or columns of one table; 1 for other documents."""
+def _times_read(document: Mapping[str, Any], given: int) -> int:
+    """How often each given file is read: its policies or metrics are rows or columns of one table, or it has one."""
     files = [file for record in document["certificates"] for file in _files_of(record)]
     of_metrics = any(map(takes_metrics, document["certificates"]))
-    of_rows = all((file.get("roles") or {}).get("only") for file in files)
-    if not (of_metrics or of_rows) or len({file.get("sha256", place) for place, file in enumerate(files)}) != 1:
+    of_rows = given == 1 and all((file.get("roles") or {}).get("only") for file in files)
+    named = {file.get("sha256", place) for place, file in enumerate(files)}
+    if not (of_metrics or of_rows) or not 0 < len(named) <= given:
         return 1
     of_board = document.get("leaderboard")
-    return len(of_board["order"] if of_board else _files_of(document["certificates"][0]))
+    count = len(of_board["order"] if of_board else _files_of(document["certificates"][0]))
+    return 1 if count % given else count // given
 
 
 def takes_metrics(record: Mapping[str, Any]) -> bool:
@@ -101,13 +102,11 @@ def _check_policies(certificate: str | PathLike[str], document: Mapping[str, Any
 def _check_number(certificate: str | PathLike[str], document: Mapping[str, Any], given: int) -> None:
     """Raise ValueError unless there are as many files of returns as each certificate is made from."""
     for record in document["certificates"]:
-        files, asked = _files_of(record), QUESTIONS.get(record["question"])
-        # The files of its policies, with or without weights.
-        known = () if asked is None else [number + more for number in asked.numbers_of_policies for more in (0, 1)]
-        if all(files) and len(files) != given and len(files) in known:
-            names = ", ".join(each["file"] for each in files)
-            made = "one file" if len(files) == 1 else f"{len(files)} files"
-            raise ValueError(f"{certificate}: is made from {made} of returns, {names}; given are {given}")
+        files = _files_of(record)
+        if record["question"] in QUESTIONS and all(files) and len(files) != given:
+            names = [*dict.fromkeys(each["file"] for each in files)]
+            made = f"{how_many(len(names), 'file') if names[1:] else 'one file'} of returns, {', '.join(names)}"
+            raise ValueError(f"{certificate}: is made from {made}; given are {given}")
 
 
 def _read(
@@ -140,6 +139,8 @@ def recorded_roles(held: Mapping[str, Any], *, metric: bool = False) -> Roles:
     found = {name: tuple(x) if isinstance(x, list) else x for name, x in (held.get("roles") or {}).items()}
     if unknown := found.keys() - set(PICKED):
         raise ValueError(f"its roles have {sorted(unknown)[0]!r:.40}; expected some of {', '.join(PICKED)}")
+    if found.get("group", "") not in (*found.get("where", ()), ""):
+        raise ValueError(f"its group is {found['group']!r:.60}, which is not among the conditions on its rows")
     if found.keys() & {"successes", "trials", "value"}:
         counts = f"{found.get('successes', found.get('value', Columns().value))}/{found.get('trials')}"
         if roles.value != counts:
@@ -180,7 +181,7 @@ def _named(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -
     ]
     if "leaderboard" not in document:
         for held in files:
-            yield [(one["called"], one.get("file", ""), file) for one, file in held if one.get("called")]
+            yield [(one["called"], one.get("file", ""), file) for one, file in held[:2] if one.get("called")]
         return
     names = [each["policy"] for each in document["leaderboard"]["order"]]
     for place in range(0, len(files), len(names)):

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert._files import write_whole
 from jaxcert.certificates._arguments import AUTO
-from jaxcert.certificates._certificate import is_difference, naming
+from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import SAMPLED, SOURCES
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._safety_level import together
@@ -82,9 +82,8 @@ def certificate_record(
     if support is not None and not asked.has_support:
         raise ValueError(f"support is given; the question {asked.name!r} has none")
     _check_sample(certificate, asked, data, others)
-    of_two = is_difference(getattr(certificate, "quantity", ""))
-    policies = names_of([data, *others[:1]]) if data is not None and of_two else []
-    rows = _rows(jax.tree.map(np.asarray, certificate), asked, policies)
+    policies = names_of([data, *others[:1]]) if data is not None and of_two(certificate) else []
+    rows = _rows(jax.tree.map(np.asarray, certificate), asked, policies, data.roles.group if data else "")
     _check_whole(certificate, support, asked)
     together = getattr(certificate, "simultaneous", False)
     names = (getattr(certificate, name, None) for name in ("bound", "method"))
@@ -145,17 +144,15 @@ def _check_sample(
         told = f"certificate is of tasks from strata, the question {question.name!r} has a record of these"
         raise ValueError(f"{told} with their frequencies in a file that names the stratum of each task")
     num_weights = int(getattr(certificate, "max_weight", None) is not None)
-    if metrics := question.metrics_of(certificate):
-        if data is not None and 1 + len(others) not in (len(metrics), len(metrics) + num_weights):
-            raise ValueError(f"certificate is about {', '.join(metrics)}; given are {1 + len(others)} files of returns")
-        return
-    num_policies = 2 if is_difference(getattr(certificate, "quantity", "")) else 1
+    num_policies, metrics = 2 if of_two(certificate) else 1, dict.fromkeys(certificate.metrics)
     if num_policies not in question.numbers_of_policies:
         instead = "certify_improvement and certify_mean_difference have records"
         count = "two policies" if num_policies > 1 else "one policy"
         raise ValueError(f"certificate is about {count}, the question {question.name!r} is not ({instead})")
-    if data is not None and 1 + len(others) not in (num_policies, num_policies + num_weights):
-        about = f"{num_policies} policies{', and one of weights' * num_weights}"
+    count = num_policies * (len(metrics) or 1)
+    if data is not None and 1 + len(others) not in (count, count + num_weights):
+        of_metrics = f"{', '.join(metrics)} of " if metrics else ""
+        about = f"{of_metrics}{num_policies} policies{', and one of weights' * num_weights}"
         raise ValueError(f"certificate is about {about}; given are {1 + len(others)} files of returns")
 
 
@@ -231,8 +228,8 @@ def sizes_of(counts: np.ndarray) -> dict[str, int]:
     return {"min": int(counts.min()), "max": int(counts.max()), "total": int(counts.sum())}
 
 
-def _rows(certificate: Any, question: Question, policies: Sequence[str]) -> list[dict[str, Any]]:
-    rows = [{**row, "sentence": naming(row["sentence"], policies)} for row in rows_of(certificate, question)]
+def _rows(certificate: Any, question: Question, policies: Sequence[str], group: str) -> list[dict[str, Any]]:
+    rows = [{**row, "sentence": naming(row["sentence"], policies, group)} for row in rows_of(certificate, question)]
     if certificate is sampled(certificate):
         return rows
     names = [name for name, field in question.rows.columns.items() if field in CHANGED]

@@ -366,6 +366,9 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
     need(held["digest"] == digest, "it was altered: its digest is of another content")
     need(all(each["rows"] for each in held["certificates"] or [{"rows": []}]), "it certifies nothing")
     for i, record in enumerate(held["certificates"]):
+        roles = record["data"].get("roles") or {}
+        start = f", where {roles['group']}: " if "group" in roles else ": "
+        need(roles.get("group", "") in (*roles.get("where", []), ""), "its group is of other rows")
         case, (_, names, statement) = _case(record, read, statements), statements[record["question"]]
         columns, chosen = {*names.split()}, {"beta"} if record["settings"].get("beta") == "auto" else set()
         for j, row in enumerate(record["rows"]):
@@ -374,7 +377,8 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
                 lacking, others = columns - row.keys(), row.keys() - columns - chosen - {"witness", "advice"}
                 need(not lacking, f"it has no {', '.join(sorted(lacking))}")
                 need(not others, f"it has {', '.join(sorted(others))}, which its question does not allow")
-                statement(row, case)
+                need(start in row["sentence"], "its sentence names another group")
+                statement({**row, "sentence": row["sentence"].replace(start, ": ", 1)}, case)
                 yield True, f"proven: {place}: {row['sentence'].removesuffix(f' ({_ADVICE})')}"
             except WRONG as error:
                 yield False, f"refused: {place}: {reason(error)}"

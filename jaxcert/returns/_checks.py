@@ -137,7 +137,8 @@ def check_counts(needs: Needs, where: Any, first: tuple[int, ...] = (), which: s
         task, count = describe_index(np.add(few[0], first[:-1] or 0)), counts[tuple(few[0])]
         if not count and not which:
             raise ValueError(f"task {task} has every rollout masked; expected at least one per task")
-        found = f"{count} {'rollout' if count == 1 else 'rollouts'} {which or 'that is not masked'}"
+        rollouts, are = ("rollout", "is") if count == 1 else ("rollouts", "are")
+        found = f"{count} {rollouts} {which or f'that {are} not masked'}"
         raise ValueError(f"task {task} has {found}; {needs.name} needs at least {needs.min_rollouts}")
 
 

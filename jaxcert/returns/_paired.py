@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxcert._types import Array
 from jaxcert._validation import require_real
+from jaxcert.returns._prepared import is_successes
 from jaxcert.returns.summaries import Histogram
 
 
@@ -30,6 +31,11 @@ class Paired:
     where_b: Any = None
 
     _in_words: ClassVar[str] = "pairs of two policies"
+
+    @property
+    def of_successes(self) -> bool:
+        """Whether the returns of both are successes."""
+        return is_successes(self.returns_a) and is_successes(self.returns_b)
 
     @property
     def swapped(self) -> "Paired":
@@ -61,7 +67,8 @@ def paired(
 
     ``certify``, ``certify_safety_level``, ``certify_band``, ``certify_interval``, ``certify_anytime``,
     ``certify_mean``, ``certify_cvar``, ``certify_suite``, ``certify_suite_mean``, ``certify_each_task``,
-    ``certify_weighted`` and the bounds per task take it; others refuse it by name. Their ``support`` holds the returns
+    ``certify_weighted``, the bounds per task and, of each metric, ``certify_requirements`` take it; others refuse it by
+    name. Their ``support`` holds the returns
     of both, with two finite ends, and ``where`` stays None.
 
     The average of a task is that of A minus that of B, whatever their numbers of rollouts. For other purposes, with

@@ -149,11 +149,6 @@ def support_for(needs: Needs, support: Any, dtype: np.dtype | None = None, *, nu
     return low, high
 
 
-def rounded_ends(ends: Support, dtype: np.dtype, *, exact: bool = False) -> tuple[Any, Any]:
-    """The ends of the support, rounded outwards, or to nearest if returns are only compared with 0 and 1."""
-    return known(ends[0], dtype, "nearest" if exact else "down"), known(ends[1], dtype, "nearest" if exact else "up")
-
-
 def return_support(
     *,
     min_reward: float,

@@ -146,11 +146,6 @@ def _joined(metric: str, one: Requirement, other: Requirement) -> Requirement:
     return between(low[0], high[0], support=one.support)
 
 
-def of_successes(requirements: Mapping[str, Requirement]) -> bool:
-    """Whether any is of successes, or of other events."""
-    return any(each.support is None for each in requirements.values())
-
-
 class Side(NamedTuple):
     """One end that a metric has to meet; ``threshold`` is as given."""
 

@@ -16,14 +16,13 @@ import numpy as np
 
 from jaxcert._validation import is_concrete, kept_readable, require_real
 from jaxcert.numerics._meshes import automatic
-from jaxcert.numerics._rounding import Side, convert, convert_host, is_zero, most_whole
+from jaxcert.numerics._rounding import Side, convert, convert_host, is_zero, known, most_whole
 from jaxcert.returns._checks import check_counts, check_returns, checked_shapes, describe_index
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import (
     Needs,
     declared_support,
     returns_dtype,
-    rounded_ends,
     split_support,
     support_for,
 )
@@ -172,7 +171,8 @@ def _of_array(
             x, where = jax.device_put((x, where))
     n, m = (1, *x.shape)[-2:]
     if m < needs.min_rollouts:
-        raise ValueError(f"returns have {m} rollout per task; {needs.name} needs at least {needs.min_rollouts}")
+        found = f"{m} rollout{'s' * (m > 1)} per task"
+        raise ValueError(f"returns have {found}; {needs.name} needs at least {needs.min_rollouts}")
     if validate:
         check_counts(needs, where, first)
         # Host values are checked before they are rounded, which would move some into the support.
@@ -182,7 +182,9 @@ def _of_array(
         # Tasks with their own numbers of successes are coins of their own, for which the work grows with their square.
         shape = shapes[needs.costly or (needs.binary and where is not None)]
         values, where = padded_to(values, shape), None if where is None else padded_to(where, shape)
-    low, high = rounded_ends(ends, dtype, exact=needs.binary)
+    # Outwards, or to nearest where returns are only compared with 0 and 1.
+    sides: tuple[Side, Side] = ("nearest", "nearest") if needs.binary else ("down", "up")
+    low, high = (known(end, dtype, side) for end, side in zip(ends, sides, strict=True))
     return Sample(values, low, high, where, np.int32(n), np.int32(m), padded=few)
 
 
@@ -267,7 +269,7 @@ def _of_summary(needs: Needs, summary: Histogram, support: Any, where: Any, vali
     held = summary.low, summary.high
     if support is not None and is_concrete(held, split_support(support)):
         low, high = map(float, held)
-        if tuple(map(float, rounded_ends(support, summary.low.dtype))) != (low, high):
+        if (known(support[0], summary.dtype, "down"), known(support[1], summary.dtype, "up")) != (low, high):
             raise ValueError(f"support is {support}; the summary has ({low:g}, {high:g})")
     support_for(needs, held)
     if validate and is_concrete(summary):

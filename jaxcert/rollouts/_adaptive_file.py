@@ -10,18 +10,19 @@ import numpy as np
 
 from jaxcert._archive import ADAPTIVE, check_arrays, read_archive, write_archive
 from jaxcert._files import in_file
+from jaxcert._first_entry import fields_of
 from jaxcert._validation import is_concrete
-from jaxcert.rollouts._resumption import FIXED, AdaptiveCertificate, task_columns
+from jaxcert.rollouts._declared import fields_in
+from jaxcert.rollouts._resumption import AdaptiveCertificate, Fixed, fixed_in, task_columns
 from jaxcert.sequential import SequentialState, init
-from jaxcert.sequential._rule import NO_LIMIT
 from jaxcert.sequential._wealth import advance, certificate_of
 
-_FIXED, _TASKS = "fixed_", "task_"
+_TASKS = "task_"
 _COUNTS = ("num_started", "num_unfinished")
 _LOG = ("rollout_task", "rollout_return")
 # More than are rolled out one by one; a state of so many takes half a gigabyte.
 _MOST_TASKS = 2**22
-_FIELDS = (*(f"{_FIXED}{name}" for name in FIXED), "delta", "num_tasks", *_COUNTS, *_LOG)
+_FIELDS = ("delta", "num_tasks", *_COUNTS, *_LOG)
 
 
 def save_adaptive(
@@ -34,8 +35,8 @@ def save_adaptive(
     """Write an adaptive run to an `.npz` file, completely or not at all: as `progress`, after every look.
 
     The file has the rollouts in the order in which they were taken in (`rollout_task`, `rollout_return`), the
-    parameters of the tasks (`task_...`), what was fixed beforehand (`delta`, `fixed_...`), and `about`, the sentences
-    of the certificate and the facts as JSON. Its returns are no sample of a fixed size, and `read_returns` refuses it.
+    parameters of the tasks (`task_...`), `delta`, and `about`: what else was fixed beforehand, the sentences of the
+    certificate and the facts as JSON. Its returns are no sample of a fixed size, and `read_returns` refuses it.
 
     Args:
         path: the file.
@@ -64,14 +65,17 @@ def save_adaptive(
         >>> bool((again.certificate.safety == found.certificate.safety).all())
         True
     """
-    if not isinstance(found, AdaptiveCertificate) or not is_concrete(found):
+    if not isinstance(found, AdaptiveCertificate) or not is_concrete(found) or np.ndim(found.state.beta):
         raise ValueError(f"found is a {type(found).__name__}, or traced; expected a concrete AdaptiveCertificate")
-    arrays, sentences = _to_arrays(found), str(found).splitlines()
-    about = {"certificate": sentences, "deterministic": found.deterministic, "facts": dict(facts or {})}
-    tasks = {f"{_TASKS}{name}": column for name, column in task_columns(found.tasks).items()}
-    _check_tasks(tasks, found.state.valid.size)
-    _check(arrays)
-    write_archive(path, ADAPTIVE, about, {**arrays, **tasks}, replace=replace)
+    about = {"certificate": str(found).splitlines(), "deterministic": found.deterministic, "facts": dict(facts or {})}
+    about["fixed"] = fields_in(fixed_in(found.state))
+    arrays = {name: np.asarray(getattr(found, name)) for name in (*_COUNTS, *_LOG)}
+    taken = int(np.sum(arrays["rollout_task"] >= 0))
+    arrays |= {name: arrays[name][:taken] for name in _LOG} | {"delta": np.asarray(found.certificate.delta)}
+    arrays["num_tasks"] = np.asarray(found.state.valid.size, np.int32)
+    arrays |= {f"{_TASKS}{name}": column for name, column in task_columns(found.tasks).items()}
+    _begun(about, arrays)
+    write_archive(path, ADAPTIVE, about, arrays, replace=replace)
 
 
 def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
@@ -98,16 +102,11 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
     """
     about, arrays = read_archive(path, ADAPTIVE, _FIELDS)
     with in_file(path):
-        _check_head(about)
-        _check(arrays)
-        fixed, num_tasks = {name: arrays[f"{_FIXED}{name}"] for name in FIXED}, int(arrays["num_tasks"])
-        tasks = {name: column for name, column in arrays.items() if name.startswith(_TASKS)}
-        _check_tasks(tasks, num_tasks)
-        state = _rebuilt(fixed, num_tasks, *(arrays[name] for name in _LOG))
+        state = _rebuilt(_begun(about, arrays), *(arrays[name] for name in _LOG))
     return AdaptiveCertificate(
         certificate=certificate_of(state, jnp.asarray(arrays["delta"]), bool(state.is_binary)),
         state=state,
-        tasks={name.removeprefix(_TASKS): column for name, column in tasks.items()},
+        tasks={name.removeprefix(_TASKS): column for name, column in arrays.items() if name.startswith(_TASKS)},
         **{name: jnp.asarray(arrays[name]) for name in (*_COUNTS, *_LOG)},
         deterministic=about["deterministic"],
     )
@@ -137,26 +136,14 @@ def adaptive_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _check_head(about: Mapping[str, Any]) -> None:
-    if not isinstance(about.get("facts"), dict) or about.get("deterministic", ...) not in (True, False, None):
+    has_both = all(isinstance(about.get(name), dict) for name in ("facts", "fixed"))
+    if not has_both or about.get("deterministic", ...) not in (True, False, None):
         raise ValueError("array 'about' has no facts of an adaptive run, or not whether its policy is deterministic")
-
-
-def _to_arrays(found: AdaptiveCertificate) -> dict[str, np.ndarray]:
-    """The arrays that ``load_adaptive`` needs, on the host."""
-    held = {name: np.asarray(getattr(found.state, name)) for name in FIXED}
-    _begun(held, found.state.valid.size)
-    fixed = {f"{_FIXED}{name}": array for name, array in held.items()}
-    rest = {name: np.asarray(getattr(found, name)) for name in (*_COUNTS, *_LOG)}
-    rest["num_tasks"] = np.asarray(found.state.valid.size, np.int32)
-    size = int(np.sum(rest["rollout_task"] >= 0))
-    rest |= {name: rest[name][:size] for name in _LOG}
-    return {**fixed, **rest, "delta": np.asarray(found.certificate.delta)}
 
 
 def _check(arrays: Mapping[str, np.ndarray]) -> None:
     """Raise ValueError unless these can be the arrays of one run."""
-    dtype, whole = arrays[f"{_FIXED}thresholds"].dtype, np.dtype(np.int32)
-    r = arrays["rollout_task"].shape[:1]
+    dtype, whole, r = arrays["rollout_return"].dtype, np.dtype(np.int32), arrays["rollout_task"].shape[:1]
     expected = {
         "delta": (dtype, ()),
         **dict.fromkeys(("num_tasks", *_COUNTS), (whole, ())),
@@ -165,31 +152,32 @@ def _check(arrays: Mapping[str, np.ndarray]) -> None:
     }
     check_arrays(arrays, expected)
     task, n, begun = arrays["rollout_task"], arrays["num_tasks"], arrays["num_started"]
-    known = 0 < n <= _MOST_TASKS and np.all((task >= 0) & (task < n))
+    known = 0 < n <= _MOST_TASKS and np.all((task >= 0) & (task < n)) and dtype in (np.float32, np.float64)
     if not (known and 0 <= arrays["num_unfinished"] <= begun - task.size and 0 < arrays["delta"] < 1):
         raise ValueError("holds numbers that no adaptive run gives")
-
-
-def _check_tasks(tasks: Mapping[str, np.ndarray], num_tasks: int) -> None:
-    for name, column in tasks.items():
-        if column.shape != (num_tasks,):
-            raise ValueError(f"array {name!r} has shape {column.shape}, expected {(num_tasks,)}: one row per task")
+    for name, column in arrays.items():
+        if name.startswith(_TASKS) and column.shape != (n,):
+            raise ValueError(f"array {name!r} has shape {column.shape}, expected {(int(n),)}: one row per task")
 
 
 # --- the state, from what was fixed beforehand and the log of the rollouts ----------------------------------------
 
-_IMPOSSIBLE = "holds numbers that no experiment gives"
+
+def _begun(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> SequentialState:
+    """The state before the first rollout, as ``init`` builds it; ValueError for what no run has."""
+    _check_head(about)
+    _check(arrays)
+    if (dtype := arrays["rollout_return"].dtype) == np.float64 and jnp.result_type(float) != np.float64:
+        raise ValueError("holds numbers of 64 bits; expected jax_enable_x64 to be on, as when it was written")
+    fixed = fields_of(about["fixed"], Fixed, Fixed._fields)
+    return init(int(arrays["num_tasks"]), np.asarray(fixed.pop("thresholds"), dtype), **fixed)
 
 
-def _rebuilt(fixed: Mapping[str, np.ndarray], num_tasks: int, task: np.ndarray, returns: np.ndarray) -> SequentialState:
-    """The state after rollouts, by the arrays of ``FIXED``; nothing else is believed.
-
-    ``task`` and ``returns`` [r]: of each rollout, in the order in which they were taken in.
-    """
-    state = _begun(fixed, num_tasks)
-    count = np.bincount(task, minlength=num_tasks).astype(np.int32)
+def _rebuilt(state: SequentialState, task: np.ndarray, returns: np.ndarray) -> SequentialState:
+    """The state after rollouts [r], in the order in which they were taken in; nothing else is believed."""
+    count = np.bincount(task, minlength=state.valid.size).astype(np.int32)
     first = np.cumsum(count, dtype=np.int32) - count
-    in_order = np.append(returns[np.argsort(task, kind="stable")], fixed["low"])  # one more, where there are none
+    in_order = np.append(returns[np.argsort(task, kind="stable")], np.asarray(state.low))  # one more, if there are none
     return _after(state, in_order, first, count)
 
 
@@ -202,28 +190,3 @@ def _after(state: SequentialState, returns: jax.Array, first: jax.Array, count: 
         return advance(state, returns[jnp.where(is_there, first + number, 0)], is_there)
 
     return jax.lax.fori_loop(0, jnp.max(count), one, state)
-
-
-def _begun(fixed: Mapping[str, np.ndarray], num_tasks: int) -> SequentialState:
-    """The state of this number of tasks before their first rollout, as ``init`` builds it from these arrays; or
-    ValueError.
-    """
-    thresholds, bets = fixed["thresholds"], fixed["bets"]
-    if thresholds.dtype == np.float64 and jnp.result_type(float) != np.float64:
-        raise ValueError("holds numbers of 64 bits; expected jax_enable_x64 to be on, as when it was written")
-    if thresholds.ndim != 1 or bets.ndim != 1:
-        shapes = f"thresholds of shape {thresholds.shape} and bets of shape {bets.shape}"
-        raise ValueError(f"holds {shapes}; expected those of one experiment")
-    try:
-        low, high, beta, give_up = (float(fixed[name]) for name in ("low", "high", "beta", "give_up"))
-        most, rule = int(fixed["max_rollouts_per_task"]), {"bets": bets.tolist(), "give_up": give_up}
-        rule |= {"binary": bool(fixed["is_binary"]), "max_rollouts_per_task": None if most == NO_LIMIT else most}
-        state = init(num_tasks, thresholds, support=(low, high), beta=beta, **rule)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise ValueError(_IMPOSSIBLE) from error
-    fields = state._asdict()
-    check_arrays(fixed, {name: (np.dtype(fields[name].dtype), fields[name].shape) for name in FIXED})
-    least = np.asarray(state.goal, np.float64) * (1 - 1e-6)  # the exponential of another machine
-    if not np.all(fixed["goal"] >= least):
-        raise ValueError(_IMPOSSIBLE)
-    return state._replace(goal=jnp.asarray(fixed["goal"]))

@@ -136,6 +136,12 @@ def two_ends(support: Any) -> tuple[float, float]:
     return low, high
 
 
+def fields_in(declared: Any) -> dict[str, Any]:
+    """What is declared, with a support, as values for JSON, which has no infinite number."""
+    low, high = declared.support
+    return {**declared._asdict(), "support": [low, high if math.isfinite(high) else None]}
+
+
 class Declared(NamedTuple):
     """Settings fixed before the first trial, as ``Trials.start`` takes them; numbers in double precision."""
 

@@ -1,5 +1,6 @@
 """Policies tried in pairs, as with a robot, until one is shown to be better, in a log that outlives the process."""
 
+import itertools
 import os
 import secrets
 from collections.abc import Sequence
@@ -196,6 +197,14 @@ class PairedTrials(RecordedTrials[DeclaredPairs]):
         state = self.state_with_withdrawn() if count_withdrawn else self.state
         than = [[names[j] for j in np.flatnonzero(row)] for row in np.asarray(shown_better(state))]
         return {name: others for name, others in zip(names, than, strict=True) if others}
+
+    def evidence(self) -> np.ndarray:
+        """The evidence before the first pair, and after each one that counts, that a policy is better than another.
+
+        It is float[pairs + 1, k (k - 1)], in the order of ``itertools.permutations`` of the k policies.
+        """
+        states = itertools.accumulate(self._blocks.whole, self.declared.after_block, initial=self.declared.state())
+        return np.stack([np.asarray(state.mean_wealth)[:, 0] for state in states])
 
     def state_with_withdrawn(self) -> SequentialState:
         """The state in which each pair with a withdrawn trial counts as lost by both policies, at its place."""

@@ -1,7 +1,7 @@
 """The certificate of adaptive rollouts, and how a run that was stopped goes on."""
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,12 +11,10 @@ from jaxcert.certificates import Certificate
 from jaxcert.certificates._access import holds_values
 from jaxcert.certificates._method import binomial_epsilon
 from jaxcert.numerics._rounding import complement_down
+from jaxcert.rollouts._declared import fields_in
 from jaxcert.rollouts._slots import Run
 from jaxcert.sequential import SequentialState
-from jaxcert.sequential._rule import Settings
-
-# The settings of a state that are fixed before the first rollout.
-FIXED = ("thresholds", "low", "high", "beta", *Settings._fields)
+from jaxcert.sequential._rule import NO_LIMIT
 
 _UNDECLARED = (
     "All returns are 0 or 1: a new run with binary=True, or of an environment that declares it, would give up fewer "
@@ -130,14 +128,35 @@ def _rows(name: str, leaf: Any) -> np.ndarray:
     return array.reshape(len(array), -1)
 
 
+class Fixed(NamedTuple):
+    """What is fixed before the first rollout, as ``sequential.init`` takes it."""
+
+    thresholds: tuple[float, ...]
+    support: tuple[float, float]
+    beta: float
+    bets: tuple[float, ...]
+    give_up: float
+    max_rollouts_per_task: int | None
+    binary: bool
+
+
+def fixed_in(state: SequentialState) -> Fixed:
+    """The settings of a state, whose floats are those of its type."""
+    lists = (tuple(np.asarray(values, float).tolist()) for values in (state.thresholds, state.bets))
+    ends, most = (float(state.low), float(state.high)), int(state.max_rollouts_per_task)
+    limit = None if most == NO_LIMIT else most
+    thresholds, bets = lists
+    return Fixed(thresholds, ends, float(state.beta), bets, float(state.give_up), limit, bool(state.is_binary))
+
+
 def resumed(run: Run, tasks: Any, earlier: AdaptiveCertificate) -> Run:
     """The run where the earlier one ended; rollouts that were under way begin again, with the same keys."""
-    for name in FIXED:
-        ours, theirs = np.asarray(getattr(run.state, name)), np.asarray(getattr(earlier.state, name))
-        if ours.dtype != theirs.dtype:
-            raise ValueError(f"resume has {name} of {theirs.dtype}; expected {ours.dtype}, the type of this call")
-        if not np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f"):
-            raise ValueError(f"resume has {name} {theirs}; expected that of this call, {ours}")
+    if run.state.beta.dtype != earlier.state.beta.dtype:
+        raise ValueError(f"resume has numbers of {earlier.state.beta.dtype}; expected {run.state.beta.dtype}, as here")
+    ours, theirs = fixed_in(run.state), fixed_in(earlier.state)
+    for name, given, held in zip(Fixed._fields, ours, theirs, strict=True):
+        if given != held:
+            raise ValueError(f"resume has {name} {held}; expected that of this call, {given}")
     if earlier.state.passed.shape != run.state.passed.shape:
         raise ValueError(f"resume has {earlier.state.passed.shape[0]} tasks; expected {run.state.passed.shape[0]}")
     if earlier.tasks is not None and not _are_same(task_columns(tasks), task_columns(earlier.tasks)):
@@ -191,17 +210,9 @@ def stops_of(run: AdaptiveCertificate, index: int) -> dict[str, Any] | None:
 
 def declared_by(run: AdaptiveCertificate) -> dict[str, Any]:
     """The settings fixed beforehand, under their names in a log of trials."""
-    state = run.state
-    return {
-        "thresholds": np.asarray(state.thresholds).tolist(),
-        "support": [float(state.low), float(state.high) if np.isfinite(state.high) else None],
-        "delta": float(run.certificate.delta),
-        "beta": float(state.beta),
-        "bets": np.asarray(state.bets).tolist(),
-        "give_up": float(state.give_up),
-        "max_trials": int(state.max_rollouts_per_task),
-        "successes": bool(state.is_binary),
-    }
+    fields = {**fields_in(fixed_in(run.state)), "delta": float(run.certificate.delta)}
+    names = {"max_rollouts_per_task": "max_trials", "binary": "successes"}
+    return {names.get(name, name): value for name, value in fields.items()}
 
 
 def returns_by_task(run: AdaptiveCertificate) -> list[list[float]]:

@@ -6,7 +6,6 @@ it also keeps trials that no longer count, such as withdrawn ones.
 
 import datetime
 import functools
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from jaxcert._first_entry import declared_in, fields_of
 from jaxcert.numerics._rounding import convert_host
-from jaxcert.rollouts._declared import Declared, Trial, check_outcome
+from jaxcert.rollouts._declared import Declared, Trial, check_outcome, fields_in
 from jaxcert.rollouts._declared_pairs import DeclaredPairs
 from jaxcert.rollouts._resumption import AdaptiveCertificate
 from jaxcert.sequential import SequentialState, certificate
@@ -40,12 +39,6 @@ def first_entry(declared: Declared | DeclaredPairs) -> dict[str, Any]:
     """The entry with which a log begins."""
     (name,) = (name for name, kind in _KINDS.items() if isinstance(declared, kind))
     return {"format": name, "time": _now(), **fields_in(declared)}
-
-
-def fields_in(declared: Declared | DeclaredPairs) -> dict[str, Any]:
-    """The fields as values for JSON, which has no infinite number."""
-    low, high = declared.support
-    return {**declared._asdict(), "support": [low, high if math.isfinite(high) else None]}
 
 
 def _declared(kind: type[Any], entry: Mapping[str, Any]) -> Declared | DeclaredPairs:

@@ -113,8 +113,9 @@ def update_pairs(
     Example:
         >>> state = init_pairs(delta=0.05)
         >>> state = update_pairs(state, [True] * 9, [False, False, True, False, False, False, False, False, False])
-        >>> int(better_policy(state))
-        1
+        >>> print(shown_better(state))
+        [[False  True]
+         [False False]]
     """
     k = num_policies(state)
     names = [f"returns_{chr(97 + i)}" if k <= 26 else f"returns {i}" for i in range(k)]
@@ -174,28 +175,6 @@ def shown_better(state: SequentialState) -> jax.Array:
     first, second = orders_of(k).T
     shown = state.passed[..., 0] & state.valid
     return jnp.zeros((*shown.shape[:-1], k, k), bool).at[..., first, second].set(shown)
-
-
-def better_policy(state: SequentialState) -> jax.Array:
-    """The one of two policies that has been shown to be better.
-
-    Args:
-        state: of the pairs so far.
-
-    Returns:
-        1 for A, -1 for B, 0 for none, int32[...]. It holds whenever it was looked at.
-
-    Raises:
-        ValueError: for more than two policies, of which ``shown_better`` tells the order.
-
-    Example:
-        >>> int(better_policy(init_pairs(delta=0.05)))
-        0
-    """
-    if num_policies(state) != 2:
-        raise ValueError(f"state is of {num_policies(state)} policies; expected two, or shown_better")
-    shown = state.passed[..., 0] & state.valid
-    return shown[..., 0].astype(jnp.int32) - shown[..., 1].astype(jnp.int32)
 
 
 @jax.jit

@@ -21,9 +21,8 @@ from jaxcert.certificates._method import table_of
 from jaxcert.certificates._registry import COUNTING, METHODS, defaults
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.returns._prepared import Support, as_successes, returns_dtype, split_support
-from jaxcert.returns._sample import Sample, declared_support, placed, support_for
-from jaxcert.sweep._grid import Grid, check_pairs
-from jaxcert.sweep._result import FIELDS, SweepResult
+from jaxcert.returns._sample import Sample, declared_support, placed
+from jaxcert.sweep._grid import FIELDS, Grid, SweepResult, check_pairs
 from jaxcert.sweep._slices import Slices
 
 
@@ -131,15 +130,11 @@ def _empty(grid: Grid, shape: tuple[int, int, int], dtype: np.dtype, support: An
     """A result without values; ValueError for settings that do not fit the returns, or the type."""
     seeds, tasks, rollouts = shape
     budgets = ((tasks, rollouts),) if grid.budgets is None else grid.budgets
-    for (n, m), name in itertools.product(budgets, grid.bounds):
+    for n, m in budgets:
         if n > tasks or m > rollouts:
             raise ValueError(
                 f"budgets of the grid holds ({n}, {m}); the returns have {tasks} tasks with {rollouts} rollouts"
             )
-        if m < BOUNDS[name].min_rollouts:
-            raise ValueError(f"{name} needs at least {BOUNDS[name].min_rollouts} rollouts per task, found {m}")
-    for name in grid.bounds:
-        support_for(BOUNDS[name], support)
     check_finite("thresholds", grid.thresholds, dtype=dtype)
     check_open_unit("deltas", grid.deltas, dtype=dtype)
     beta = np.stack([_betas(grid, n, dtype) for n, _ in budgets])

@@ -111,7 +111,7 @@ def _counted(names: list[Any], wanted: str, found: Columns) -> str:
 def guessed(names: Sequence[Any], columns: Columns) -> dict[str, str | None]:
     """For each missing column the only column whose name fits it alone; None for none or several."""
     read = {*columns, *columns.of_value(names)}
-    left = [str(name) for name in names if name not in read and not tells(name).looked_at]
+    left = [str(name) for name in names if name not in read and not (tells(name).looked_at or str(name)[:1] == "$")]
     wanted = columns._asdict() | {"value": columns.of_value(names)[0]}
     found: dict[str, str | None] = {}
     for part in (part for part, name in wanted.items() if name is not None and name not in names):
@@ -145,7 +145,7 @@ def alike(names: list[Any], columns: Columns) -> list[str]:
 
 
 # Facts that a record states besides the columns; the value if it is a rate of the trials that another column counts.
-PICKED = ("successes", "trials", "where", "policy", "only", "records", "recipe", "strata", "value")
+PICKED = ("successes", "trials", "where", "policy", "only", "records", "recipe", "strata", "value", "group")
 
 
 class Roles(NamedTuple):
@@ -165,6 +165,7 @@ class Roles(NamedTuple):
     records: str | None = None  # the names on the way to the records in JSON, with dots; * is each entry
     recipe: str | None = None  # how JSON is read, as a line of JSON
     given: tuple[str, ...] = ()  # columns that the paths of files give, and not the files
+    group: str = ""  # the one among the conditions that statements name
     metric: bool = False  # whether the value is a metric of which more need not be better
     recorded: bool = False  # by a record, in which two names with a slash are successes and trials
 

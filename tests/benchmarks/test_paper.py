@@ -126,17 +126,3 @@ def test_zones_from_made_up_returns(monkeypatch):
     assert all(curve.above == 0 for curve in (*small[1:], *large[1:]))
     assert all(more.gap < less.gap for less, more in zip(small[1:], large[1:], strict=True))
     assert zones.success(means).startswith(f"success {means.mean():.4f}, with confidence 0.99 at least 0.9")
-
-
-@pytest.mark.slow
-def test_a_small_run_of_zones(monkeypatch):
-    """The shipped policy: its certificates are below the safety of independent tasks."""
-    monkeypatch.setattr(zones, "SMALL", zones.Size(((30, 50), (50, 50)), range(2), (50, 50)))
-    monkeypatch.setattr(zones, "ADAPTIVE", (0.8,))
-    found = zones.run(False)
-    certified = [line for line in found.lines if "gap" in line and "empirical " not in line]
-    assert len(certified) == 10
-    assert all(line.endswith("above the exact safety: 0") for line in certified)
-    success = next(line for line in found.lines if line.startswith("success"))
-    assert 0.9 < float(success.split()[1].rstrip(",")) < 1
-    assert max(mean for _, method, b, _, mean, _ in found.rows if b == 0.6 and "default" in method) > 0.7

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from lists import data_set
+from lists import chances, data_set, multisets
 from scipy import stats
 
 from jaxcert import Status, certify, certify_safety_level
@@ -54,18 +54,6 @@ def test_shares_of_delta_are_all_of_it():
         assert math.isclose(sum(delta_shares(m)), 1)
 
 
-def histograms(n: int, m: int) -> np.ndarray:
-    """Every way in which n tasks can have 0 to m successes, as sorted counts [ways, n]."""
-    return np.asarray(list(itertools.combinations_with_replacement(range(m + 1), n)))
-
-
-def chances(counts: np.ndarray, law: np.ndarray) -> np.ndarray:
-    """Of each of them, if a task has s successes with probability law[s]."""
-    n = counts.shape[1]
-    numbers = np.stack([(counts == s).sum(axis=1) for s in range(len(law))], axis=1)
-    return stats.multinomial.pmf(numbers, n, law)
-
-
 def laws(m: int, threshold: float, risk: float) -> list[np.ndarray]:
     """Of successes where a share of tasks has J < B: just below it, or far below; others always succeed, or less."""
     s, below = np.arange(m + 1), np.nextafter(threshold, 0)
@@ -81,7 +69,7 @@ SMALL = [(10, 1), (8, 2), (6, 3), (5, 4)]
 @pytest.mark.parametrize("delta", [0.2, 0.05])
 def test_no_certificate_fails_more_often_than_delta(n, m, delta):
     """Exactly, by all that can happen: thresholds, shares of tasks below them, and laws of successes."""
-    counts, thresholds = histograms(n, m), np.asarray([0.3, 0.7, 0.95], np.float32)
+    counts, thresholds = multisets(n, m + 1), np.asarray([0.3, 0.7, 0.95], np.float32)
     for beta in (None, 0.3):
         epsilon = np.asarray(
             certify(data_set(counts, m), thresholds, delta=delta, beta=beta, validate=False).epsilon, float
@@ -94,7 +82,7 @@ def test_no_certificate_fails_more_often_than_delta(n, m, delta):
 
 def test_some_certificate_fails_nearly_as_often_as_it_may():
     """One success of one: the level is B itself, all of delta is spent, and nothing is lost."""
-    counts, delta, threshold = histograms(10, 1), 0.05, 0.5
+    counts, delta, threshold = multisets(10, 2), 0.05, 0.5
     epsilon = np.asarray(certify(data_set(counts, 1), threshold, delta=delta).epsilon[:, 0], float)
     worst = max(
         chances(counts, laws(1, threshold, risk)[0])[epsilon < risk].sum()
@@ -106,7 +94,7 @@ def test_some_certificate_fails_nearly_as_often_as_it_may():
 @pytest.mark.parametrize(("n", "m"), SMALL)
 def test_a_safety_level_fails_no_more_often_than_delta(n, m):
     """P[J >= B] is below the wanted safety for B just above the success probability of the bad tasks."""
-    counts, delta = histograms(n, m), 0.1
+    counts, delta = multisets(n, m + 1), 0.1
     for wanted in (0.3, 0.6):
         reached = np.asarray(
             certify_safety_level(data_set(counts, m), wanted, delta=delta, validate=False).thresholds[:, 0], float

@@ -28,7 +28,7 @@ def test_equal_local_levels_are_certificates_at_a_smaller_delta(precision, beta)
     np.testing.assert_array_equal(found.epsilon, single.epsilon)
     np.testing.assert_array_equal(found.num_violations, single.num_violations)
     np.testing.assert_array_equal(found.lower_bounds, single.lower_bounds)
-    assert float(found.level) <= local_level(N, float(found.delta), N - 1)
+    assert float(found.level) <= local_level(N, float(found.delta))
     assert float(found.delta) == pytest.approx(DELTA, rel=1e-6)
     assert found.safety.dtype == precision
 
@@ -45,28 +45,11 @@ def test_without_thresholds_it_is_the_whole_curve():
     assert np.all(np.diff(np.asarray(found.epsilon)) >= 0)
 
 
-def test_only_the_smallest_counts():
-    lower = np.arange(N, dtype=np.float32)
-    options = {"delta": DELTA, "beta": 0.05}
-    few, all_of_them = (certify_lower_bounds_band(lower, None, num_smallest=k, **options) for k in (10, None))
-    assert np.all(np.asarray(few.epsilon[:10]) < np.asarray(all_of_them.epsilon[:10]))
-    np.testing.assert_array_equal(few.epsilon[10:], 1)
-    np.testing.assert_array_equal(few.safety[10:], 0)
-    assert set(np.asarray(few.status[10:]).tolist()) == {Status.VACUOUS}
-    np.testing.assert_array_equal(few.num_violations, np.arange(N))
-
-
 def test_a_traced_delta_is_divided_by_the_union_bound():
     lower = np.arange(N, dtype=np.float32)
-
-    @jax.jit
-    def call(delta):
-        whole = certify_lower_bounds_band(lower, None, delta=delta, beta=0.05)
-        return whole, certify_lower_bounds_band(lower, None, delta=delta, beta=0.05, num_smallest=5)
-
-    whole, few = call(jnp.float32(DELTA))
+    call = jax.jit(lambda delta: certify_lower_bounds_band(lower, None, delta=delta, beta=0.05))
+    whole = call(jnp.float32(DELTA))
     assert float(whole.level) == pytest.approx(DELTA / N, rel=1e-5)
-    assert float(few.level) == pytest.approx(DELTA / 5, rel=1e-5)
     assert float(whole.level) <= DELTA / N
 
 
@@ -93,11 +76,10 @@ def exact_tail(found, share: Fraction) -> tuple[Fraction, Fraction]:
     return max([low, *(value for value, end in zip(steps, ends[1:], strict=False) if end < share)]), mean / share
 
 
-@pytest.mark.parametrize("options", [{}, {"num_smallest": 9}])
 @pytest.mark.parametrize("low", [0.0, -3.0])
-def test_quantiles_and_means_are_their_definitions(precision, low, options):
+def test_quantiles_and_means_are_their_definitions(precision, low):
     lower = np.sort(np.random.default_rng(0).normal(2, 2, N)).astype(precision)
-    found = band(np.maximum(lower, low + 0.01 * np.arange(N)).astype(precision), low=low, **options)
+    found = band(np.maximum(lower, low + 0.01 * np.arange(N)).astype(precision), low=low)
     tail = certify_tail(found, SHARES)
     assert tail.quantiles.dtype == tail.cvar.dtype == precision
     for share, quantile, mean in zip(*map(np.asarray, (tail.shares, tail.quantiles, tail.cvar)), strict=True):

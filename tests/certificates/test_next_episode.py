@@ -158,14 +158,9 @@ def test_means_of_one_and_of_two_policies_are_never_above_the_exact_value_and_cl
 @pytest.mark.parametrize(
     ("a", "b", "settings", "message"),
     [
-        (TRIED, OTHER, {"num_episodes": 7}, "returns_a have 6 rollouts per task; expected at least num_episodes, 7"),
-        (TRIED, OTHER[:, :2], {"num_episodes": 3}, "returns_b have 2 rollouts per task"),
-        (
-            TRIED,
-            OTHER,
-            {"num_episodes": 5, "where_b": ENOUGH},
-            "a task has 3 rollouts; expected at least num_episodes, 5",
-        ),
+        (TRIED, OTHER, {"num_episodes": 7}, "returns_a: returns have 6 rollouts per task; num_episodes=7 needs"),
+        (TRIED, OTHER[:, :2], {"num_episodes": 3}, "returns_b: returns have 2 rollouts per task"),
+        (TRIED, OTHER, {"num_episodes": 5, "where_b": ENOUGH}, "3 rollouts that are not masked; num_episodes=5 needs"),
         (TRIED, OTHER, {"num_episodes": 0}, "num_episodes is 0; expected a whole number"),
         (
             TRIED,

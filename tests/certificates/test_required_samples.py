@@ -1,12 +1,15 @@
 """Several requirements of tasks with weights, from strata, and at every moment: as one requirement, and exactly."""
 
+import dataclasses
+import functools
 import itertools
-import math
 
 import jax
 import numpy as np
 import pytest
+from lists import chances, multisets
 from scipy import stats
+from test_requirements import metrics
 
 from jaxcert import (
     Status,
@@ -17,11 +20,10 @@ from jaxcert import (
     certify_requirements,
     certify_suite_requirements,
     certify_weighted,
+    paired,
     stratified,
     weighted,
 )
-from jaxcert.report import certificate_record, verify, write_certificates
-from jaxcert.tables import read_returns
 
 RNG = np.random.default_rng(0)
 REWARD = (RNG.beta(6, 2, (60, 1)) * RNG.uniform(0.8, 1, (60, 12))).astype(np.float32)
@@ -30,42 +32,27 @@ MASK = np.arange(12) < RNG.integers(8, 13, (60, 1))
 WEIGHTS = np.where(np.arange(60) % 2, 0.5, 1.5)
 STRATA = np.arange(60) % 3
 SHARES = {0: 0.5, 1: 0.25, 2: 0.25}
+TWO = ["reward >= 0 in 0 1", "b >= 0 in 0 1"]
 BOTH = {"reward": at_least(0.5, support=(0, 1)), "passed": at_least(0.5)}
 
 
 def kinds(x, where=None, **settings):
-    """One metric with weights, from strata, and at every moment; and what stands for it where there is one metric."""
-    asked, delta = {"x": at_least(0.5, **settings)}, {"delta": 0.1, "where": where}
-    yield (
-        "weights",
-        weighted({"x": x}, WEIGHTS, max_weight=1.5),
-        asked,
-        {},
-        certify_weighted(x, 0.5, WEIGHTS, max_weight=1.5, **settings, **delta),
-    )
-    yield (
-        "even strata",
-        stratified({"x": x}, STRATA),
-        asked,
-        {},
-        certify(stratified(x, STRATA), 0.5, **settings, **delta),
-    )
-    yield (
-        "strata",
-        stratified({"x": x}, STRATA, frequencies=SHARES),
-        asked,
-        {},
-        certify(stratified(x, STRATA, frequencies=SHARES), 0.5, **settings, **delta),
-    )
-    yield "moments", {"x": x}, asked, {"method": "anytime"}, certify_anytime(x, 0.5, **settings, **delta)
+    """One metric with weights, from strata, at every moment, and of pairs; what the function for one metric says."""
+    given = {"delta": 0.1, "where": where, **settings}
+    weights = certify_weighted(x, 0.5, WEIGHTS, max_weight=1.5, **given)
+    yield "weights", weighted({"x": x}, WEIGHTS, max_weight=1.5), {}, weights
+    for name, frequencies in (("even strata", None), ("strata", SHARES)):
+        of = functools.partial(stratified, strata=STRATA, frequencies=frequencies)
+        yield name, of({"x": x}), {}, certify(of(x), 0.5, **given)
+    yield "moments", {"x": x}, {"method": "anytime"}, certify_anytime(x, 0.5, **given)
 
 
 @pytest.mark.parametrize("where", [None, MASK])
 @pytest.mark.parametrize("of", ["returns", "successes"])
 def test_one_requirement_is_what_the_function_for_one_metric_says(precision, of, where):
     x, settings = (REWARD.astype(precision), {"support": (0, 1)}) if of == "returns" else (PASSED, {})
-    for name, data, asked, own, wanted in kinds(x, where, **settings):
-        found = certify_requirements(data, asked, delta=0.1, where=where, **own)
+    for name, data, own, wanted in kinds(x, where, **settings):
+        found = certify_requirements(data, {"x": at_least(0.5, **settings)}, delta=0.1, where=where, **own)
         for field in ("safety", "epsilon", "num_violations", "status"):
             got, expected = np.asarray(getattr(found, field)), np.asarray(getattr(wanted, field))[0]
             np.testing.assert_allclose(got, expected, rtol=1e-6, err_msg=f"{name} {field}")
@@ -76,17 +63,39 @@ def test_one_requirement_is_what_the_function_for_one_metric_says(precision, of,
             assert int(found.first_reached(0.2)) == int(wanted.first_reached(0.2)[0]) > 0
 
 
+SETTINGS = [{}, {"beta": "auto"}, {"method": "soft"}, {"method": "anytime", "beta": 0.1}, {"listed": True}]
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_of_two_policies_it_is_about_the_differences(precision, settings):
+    """Which are exact here: all returns are multiples of 1/64."""
+    a, b = ({"x": x, "y": 1 - x} for x in np.round(64 * np.stack([REWARD, REWARD[::-1] / 2])).astype(precision) / 64)
+    narrow = {"x": at_least(0.0625, support=(0, 1)), "y": at_most(-0.125, support=(0, 1))}
+    asked = {"delta": 0.1, "complete": True, **settings}
+    ask = certify_suite_requirements if asked.pop("listed", False) else certify_requirements
+    wide = {name: dataclasses.replace(each, support=(-1, 1)) for name, each in narrow.items()}
+    wanted = ask({name: a[name] - b[name] for name in a}, wide, **asked)
+    found = jax.jit(lambda *both: ask(jax.tree.map(paired, *both), narrow, **asked))(a, b)
+    np.testing.assert_array_equal(found.missed, wanted.missed)
+    assert 0 < float(wanted.safety) == pytest.approx(float(found.safety), rel=1e-5)
+    assert int(wanted.num_violations) > 0
+    assert "the expected y of policy A minus that of policy B is at most -0.1" in str(found)
+
+
+def test_one_requirement_of_unequal_pairs_or_of_successes_is_what_certify_says():
+    for a, b, given in ((REWARD, REWARD[:, :4] / 2, {"support": (0, 1)}), (PASSED, PASSED[::-1], {})):
+        wanted = certify(paired(a, b), -0.25, **given, delta=0.1, method="binomial")
+        for pair, wish in ((paired(a, b), at_least(-0.25, **given)), (paired(b, a), at_most(0.25, **given))):
+            found = certify_requirements({"x": pair}, {"x": wish}, delta=0.1, complete=True)
+            assert 0 < float(found.safety) == pytest.approx(float(wanted.safety[0]), rel=1e-6)
+    assert found.requirements == ("x <= 0.25",)
+    assert "the probability of x of policy A minus that of policy B is at most 0.25 with" in str(found)
+
+
 # --- exactly ----------------------------------------------------------------------------------------------------------
 
 M, DELTA = 3, 0.2
 COIN = stats.binom.pmf(np.arange(M + 1), M, 0.5)
-
-
-def _metrics(counts, of_returns, precision):
-    """Successes [..., n, 2] of the two metrics as bool or numbers, and what is required of them."""
-    data = {name: np.arange(M) < counts[..., i, None] for i, name in enumerate("ab")}
-    data = {name: x.astype(precision) if name in of_returns else x for name, x in data.items()}
-    return data, {name: at_least(0.5, support=(0, 1) if name in of_returns else None) for name in "ab"}
 
 
 @pytest.mark.parametrize("of_returns", [(), ("b",)])
@@ -94,17 +103,14 @@ def test_every_moment_together_fails_with_at_most_delta(precision, of_returns):
     """Every order of good tasks and of bad ones, which miss one requirement or both at once by a hair."""
     n, outcomes = 4, [(M, M), *((s, M) for s in range(M)), *((s, s) for s in range(M))]
     rows = np.asarray(list(itertools.product(range(len(outcomes)), repeat=n)))
-    data, wanted = _metrics(np.asarray(outcomes)[rows], of_returns, precision)
+    data, wanted = metrics(np.asarray(outcomes)[rows], M, of_returns, precision)
     settings = {"delta": DELTA, "method": "anytime", "beta": 0.4, "validate": False}
     history = np.asarray(certify_requirements(data, wanted, **settings).history)
     smallest = history[:, -1]  # so far
     worst = 0.0
     for both in (0.0, 0.5, 1.0):
-        bad = np.asarray([0, *(1 - both) * COIN[:M], *both * COIN[:M]])
-        bad[0] = COIN[M]
         for risk in np.unique(smallest[smallest < 1]).tolist():
-            law = bad * (risk + 1e-6)
-            law[0] += 1 - risk - 1e-6
+            law = _law(risk + 1e-6, both)
             worst = max(worst, float(np.sum(np.prod(law[rows], axis=1)[smallest <= risk])))
     assert 0.01 < worst <= DELTA * (1 + 1e-5)
 
@@ -113,10 +119,10 @@ def test_every_moment_together_fails_with_at_most_delta(precision, of_returns):
 def test_tasks_with_weights_fail_with_at_most_delta(precision, kind):
     """Tasks of two kinds, of which one is bad and has another weight or share; one metric or both are missed."""
     n, outcomes = 6, [(M, M), *((s, M) for s in range(M)), *((s, s) for s in range(M))]
-    per_kind = [np.asarray(list(itertools.combinations_with_replacement(range(len(outcomes)), n // 2)))] * 2
+    per_kind = [multisets(n // 2, len(outcomes))] * 2
     first, second = (each.reshape(-1, n // 2) for each in np.broadcast_arrays(per_kind[0][:, None], per_kind[1][None]))
     rows = np.concatenate([first, second], axis=1)
-    data, wanted = _metrics(np.asarray(outcomes)[rows], () if kind != "soft" else ("a", "b"), precision)
+    data, wanted = metrics(np.asarray(outcomes)[rows], M, () if kind != "soft" else ("a", "b"), precision)
     labels, shares = ["a"] * (n // 2) + ["b"] * (n // 2), {"a": 0.75, "b": 0.25}
     frequencies = None if kind == "strata" else shares
     sample = stratified(data, labels, frequencies=frequencies)
@@ -124,26 +130,19 @@ def test_tasks_with_weights_fail_with_at_most_delta(precision, kind):
         sample = weighted(data, sample.weights, max_weight=sample.max_weight)
     method = {"method": "soft"} if kind == "soft" else {}
     risks = np.asarray(certify_requirements(sample, wanted, delta=DELTA, validate=False, **method).epsilon)
-    ways, worst = _ways(first), 0.0
-    other = _ways(second)
-    share = 0.5 if frequencies is None else 0.75
+    worst, share = 0.0, 0.5 if frequencies is None else 0.75
     for both, bad_a, bad_b in itertools.product((0.0, 1.0), np.linspace(0, 1, 9), np.linspace(0, 1, 9)):
         true = share * bad_a + (1 - share) * bad_b
-        chance = _chance(first, bad_a, both) * ways * _chance(second, bad_b, both) * other
+        chance = chances(first, _law(bad_a, both)) * chances(second, _law(bad_b, both))
         worst = max(worst, float(np.sum(chance[risks < true - 1e-6])))
     assert np.min(risks) < 1
     assert worst <= DELTA
 
 
-def _ways(rows):
-    counts = np.stack([np.sum(rows == kind, axis=1) for kind in range(rows.max() + 1)], axis=1)
-    return math.factorial(rows.shape[1]) / np.prod(np.vectorize(math.factorial)(counts), axis=1)
-
-
-def _chance(rows, bad, both):
+def _law(bad, both):
     law = bad * np.asarray([COIN[M], *(1 - both) * COIN[:M], *both * COIN[:M]])
     law[0] += 1 - bad
-    return np.prod(law[rows], axis=1)
+    return law
 
 
 # --- as arrays, in words, and bad input -------------------------------------------------------------------------------
@@ -168,31 +167,6 @@ def test_under_jit_and_vmap():
     assert (float(bad.safety), int(bad.status)) == (0.0, Status.INVALID_INPUT)
 
 
-def test_a_file_of_weighted_tasks_is_verified(tmp_path):
-    np.savez(tmp_path / "m.npz", reward=REWARD, passed=PASSED)
-    np.savez(tmp_path / "w.npz", returns=WEIGHTS[:, None])
-    files = [read_returns(tmp_path / "m.npz", value=name, metric=True) for name in BOTH]
-    first, *others = [*files, read_returns(tmp_path / "w.npz")]
-    data = {name: each.returns for name, each in zip(BOTH, files, strict=True)}
-    found = certify_requirements(weighted(data, WEIGHTS, max_weight=1.5), BOTH, delta=0.1)
-    record = certificate_record(found, data=first, others=others)
-    assert record["settings"]["max_weight"] == 1.5
-    write_certificates(tmp_path / "c.json", [record])
-    given = [tmp_path / "m.npz", tmp_path / "w.npz"]
-    assert verify(tmp_path / "c.json", tmp_path / "m.npz", others=given).ok
-    record["rows"][0]["safety"] += 0.01
-    write_certificates(tmp_path / "c.json", [record])
-    assert not verify(tmp_path / "c.json", tmp_path / "m.npz", others=given).ok
-
-
-def test_sentences_name_the_tasks_and_the_moments():
-    data = {"reward": REWARD, "passed": PASSED}
-    said = str(certify_requirements(stratified(data, STRATA), BOTH, delta=0.1))
-    assert "on a new task from 0, 1 or 2, each as likely, the expected reward is at least 0.5 and the" in said
-    said = str(certify_requirements(data, BOTH, delta=0.1, method="anytime"))
-    assert said.startswith("With confidence 0.9, at every moment of the sampling of tasks: on a new task from the same")
-
-
 @pytest.mark.parametrize(
     ("data", "settings", "words"),
     [
@@ -204,12 +178,15 @@ def test_sentences_name_the_tasks_and_the_moments():
         (stratified({"reward": REWARD}, STRATA), {"method": "anytime"}, "method is 'anytime'"),
         ({"reward": weighted(REWARD, WEIGHTS, max_weight=1.5)}, {}, "reward: returns are no array"),
         ({"reward": REWARD}, {"method": "anytime", "beta": "auto"}, "beta is 'auto'"),
+        ({"reward": paired(REWARD, REWARD[:, :4])}, {"method": "soft"}, "reward: returns_a have 12 rollouts per task"),
+        ({"reward": paired(REWARD, REWARD)}, {"where": MASK}, "reward: where is for returns of one policy"),
+        ({"reward": paired(REWARD, REWARD)}, {"bound": "clopper_pearson"}, "reward: bound is 'clopper_pearson', which"),
+        ({"reward": paired(REWARD, REWARD), "b": REWARD}, {"requirements": TWO}, "some of the metrics are pairs"),
     ],
 )
 def test_bad_input_is_named(data, settings, words):
-    asked = {"reward": BOTH["reward"]}
     with pytest.raises(ValueError, match=words):
-        certify_requirements(data, asked, **{"delta": 0.1, **settings})
+        certify_requirements(data, **{"requirements": {"reward": BOTH["reward"]}, "delta": 0.1, **settings})
 
 
 def test_a_list_has_no_weights_and_no_moments():
@@ -218,11 +195,3 @@ def test_a_list_has_no_weights_and_no_moments():
     found = certify_requirements({"reward": REWARD}, {"reward": BOTH["reward"]}, delta=0.1)
     with pytest.raises(ValueError, match="certificate has no history"):
         found.first_reached(0.5)
-
-
-def test_an_upper_limit_at_every_moment():
-    wanted = {"cost": at_most(0.5, support=(0, 1))}
-    found = certify_requirements({"cost": 1 - REWARD}, wanted, delta=0.1, complete=True, method="anytime")
-    assert float(found.safety) == pytest.approx(
-        float(certify_anytime(REWARD, 0.5, support=(0, 1), delta=0.1).safety[0])
-    )

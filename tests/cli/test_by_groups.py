@@ -5,8 +5,9 @@ import re
 
 import numpy as np
 import pytest
-from cli_harness import session, table
+from cli_harness import command, session, table
 from matplotlib.pyplot import figure
+from report.alterations import altered
 
 from jaxcert import certify, certify_suite_mean
 from jaxcert.certificates import floor_to
@@ -46,9 +47,21 @@ def test_each_group_has_its_share_of_delta(folder):
     for name, record in records(folder):
         expected = certify(of_group(name), 0.5, delta=np.nextafter(0.02, 0))
         assert record["rows"][0]["safety"] == pytest.approx(float(expected.safety[0]), abs=1e-7)
-        assert f"category = {name}" in out
-    assert out.count("With confidence 0.98: ") == 3
-    run("verify g.json trials.csv -> 3 certificates")
+        assert f"With confidence 0.98, where category = {name}: " in out
+        assert record["rows"][0]["sentence"] in out
+    run("""
+        verify g.json trials.csv -> 3 certificates
+        BY --threshold 0.5 --json g.json --force --witness --latex g.tex
+        verify --exact g.json trials.csv -> row 1 of 1: With confidence 0.98, where category = lab, wet: on a new task
+    """)
+    assert "With confidence 0.98, where category = kitchen: on a new task" in (folder / "g.tex").read_text()
+    for change in (
+        lambda one: one["rows"][0].update(sentence=one["rows"][0]["sentence"].replace(", where category = office", "")),
+        lambda one: one["data"]["roles"].update(group="category = lab"),
+    ):
+        altered(folder / "g.json", lambda held, change=change: change(held["certificates"][1]), name="o.json")
+        assert command("verify", "o.json", "trials.csv").status > 0
+        assert command("verify", "--exact", "o.json", "trials.csv").status > 0
     document = json.loads((folder / "g.json").read_text())
     document["certificates"][1]["rows"][0]["safety"] = document["certificates"][0]["rows"][0]["safety"]
     (folder / "g.json").write_text(json.dumps(document))

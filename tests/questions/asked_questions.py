@@ -24,7 +24,7 @@ OPTIONS = {
     "safety_level": {"simultaneous": True},
     "cvar": {"cap": [0.8, 1.0]},
     "episode": {"num_episodes": 2, "rollouts": "first"},
-    "band": {"num_smallest": 20},
+    "band": {"kind": "equal_local_levels"},
     "weighted": {"max_weight": 1.5},
     "stratified": {"frequencies": ("a=0.5", "b=0.5")},
     "improvement": {},
@@ -98,9 +98,9 @@ def check_alterations(folder, files, held, others):
 
 
 def write_files(folder: Path) -> Path:
-    """The folder, with the returns of two policies, of the first one its metrics, too, and the weights."""
+    """The folder, with the returns and the metrics of two policies, and the weights."""
     np.savez(folder / "a.npz", returns=A, reward=A, cost=1 - A, strata=STRATA)
-    np.savez(folder / "b.npz", returns=B, strata=STRATA)
+    np.savez(folder / "b.npz", returns=B, reward=B, cost=1 - B, strata=STRATA)
     np.savez(folder / "w.npz", returns=WEIGHTS[:, None])
     return folder
 

@@ -244,7 +244,6 @@ KINDS = {
     "scenario": {"method": "scenario", "beta": 1e-4},
     "hoeffding": {"bound": "hoeffding", "beta": 0.1},
     "band": {"certify": jaxcert.certify_band},
-    "smallest": {"certify": jaxcert.certify_band, "num_smallest": 8},
     "safety": {"certify": jaxcert.certify_safety_level, "asked": [0.5, 0.8]},
     "simultaneous": {"certify": jaxcert.certify_safety_level, "asked": [0.5, 0.8], "simultaneous": True},
     "anytime": {"certify": jaxcert.certify_anytime},

@@ -119,6 +119,7 @@ def test_episodes_that_broke_off_count_as_the_worst_return(coins):
         ({"give_up": float("nan")}, "give_up is nan"),
         ({"give_up": "a"}, "give_up is 'a'"),
         ({"returns": Histogram.empty(5, support=(0, 1), num_bins=4)}, "a summary keeps no order"),
+        ({"method": "scenario"}, "method is 'scenario'; expected one of binomial, soft"),
     ],
 )
 def test_what_is_refused(arguments, message):
@@ -190,8 +191,3 @@ def test_a_task_with_impossible_returns_counts_in_full():
     assert found.status.tolist() == [Status.INVALID_INPUT]
     assert found.epsilon[0] == pytest.approx(float(wanted.epsilon[0]), abs=0.02)
     assert found.epsilon[0] >= wanted.epsilon[0]
-
-
-def test_another_method_is_refused():
-    with pytest.raises(ValueError, match="method is 'scenario'; expected one of binomial, soft"):
-        certify_sequential(RETURNS, 0.5, **{**SOFT, "method": "scenario"})

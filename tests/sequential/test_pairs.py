@@ -16,10 +16,16 @@ from exact_pairs import chances, evidence, pairs_needed, table_of
 from scipy import stats
 
 from jaxcert.rollouts._declared import pairs_to_go
-from jaxcert.sequential import better_policy, init_pairs, update_pairs
-from jaxcert.sequential._pairs import PAIR_BETS, orders_of, shown_better
+from jaxcert.sequential import init_pairs, shown_better, update_pairs
+from jaxcert.sequential._pairs import PAIR_BETS, orders_of
 
 LEVELS = (0.5, 0.2, 0.05, 0.01)
+
+
+def better_policy(state) -> np.ndarray:
+    """Of two: 1 for A, -1 for B, 0 for none."""
+    shown = shown_better(state).astype(jnp.int32)
+    return shown[..., 0, 1] - shown[..., 1, 0]
 
 
 def assert_same(one, other) -> None:
@@ -310,17 +316,14 @@ def test_what_cannot_be_begun(settings, message):
         (None, ([True], [True, False]), "returns have shapes (1,) and (2,); expected twice [s]"),
         (None, ([[True]], [[True]]), "returns have shapes (1, 1) and (1, 1); expected twice [s]"),
         (None, ("yes", "no"), "returns_a"),
+        ((0, 1), (1.5, 1.0, -0.5), "the difference of returns of returns_a and returns_c of pair 0 is 2, outside"),
     ],
 )
 def test_what_is_no_pair(support, values, message):
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
-        update_pairs(init_pairs(delta=0.05, support=support), *values)
+        update_pairs(init_pairs(delta=0.05, support=support, num_policies=len(values)), *values)
 
 
 def test_returns_of_each_policy_are_wanted():
     with pytest.raises(ValueError, match=re.escape("returns have shapes () and (); expected 3 times [s]")):
         update_pairs(init_pairs(delta=0.05, num_policies=3), True, False)
-    with pytest.raises(
-        ValueError, match="the difference of returns of returns_a and returns_c of pair 0 is 2, outside"
-    ):
-        update_pairs(init_pairs(delta=0.05, num_policies=3, support=(0, 1)), 1.5, 1.0, -0.5)

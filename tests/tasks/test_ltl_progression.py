@@ -1,7 +1,6 @@
 """Progression against the semantics on finite traces, by definition."""
 
 import functools
-import itertools
 
 import jax
 import jax.numpy as jnp
@@ -87,21 +86,6 @@ def test_violated_if_the_best_continuation_fails(kind):
     assert 0.01 < found.mean() < 0.9
 
 
-def test_violated_if_every_continuation_fails():
-    """All continuations by up to three positions of two propositions."""
-    positions = [set(), {"a"}, {"b"}, {"a", "b"}]
-    for text in ("!b U a", "F(a & !b U a)", "!a U (b & !b U a)", "!a U (b & !b U (a & F b))"):
-        task = task_of(text, ["a", "b"], depth=3)
-        formula = stages_of(task, ["a", "b"])
-        prefixes = [list(word) for word in itertools.product(positions, repeat=2)]
-        traces = np.array([[[name in held for name in "ab"] for held in word] for word in prefixes])
-        tasks = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (16, *leaf.shape)), task)
-        found = ltl.is_violated(states_after(tasks, traces)[:, -1])
-        words = [list(word) for length in range(4) for word in itertools.product(positions, repeat=length)]
-        wanted = [not any(holds(formula, prefix + word) for word in words) for prefix in prefixes]
-        np.testing.assert_array_equal(found, wanted)
-
-
 def test_a_state_is_what_is_left_to_do():
     """The formula holds on a trace if one of the stages in the state holds on the rest of it."""
     tasks, traces, states = cases("any")
@@ -131,19 +115,6 @@ def greedy(task, trace):
         if (holding & task.avoid[stage]).any():
             return False
     return False
-
-
-@pytest.mark.slow
-def test_the_share_that_greedy_progression_misses():
-    """The figures of docs/theory.md, section 23."""
-    tasks = cases("sampled")[0]
-    letters = np.random.default_rng(0).integers(0, len(NAMES) + 1, (10_000, 20))
-    traces = np.arange(len(NAMES)) == letters[..., None]
-    exact = np.asarray(ltl.is_satisfied(states_after(tasks, traces)[:, -1])).sum()
-    by_greed = sum(greedy(nth(tasks, index), trace) for index, trace in enumerate(traces))
-    # Five standard deviations, should JAX draw other tasks.
-    assert abs(exact - 5474) < 250
-    assert abs(exact - by_greed - 382) < 100
 
 
 def test_greedy_is_exact_if_later_stages_avoid_no_more():

@@ -16,7 +16,7 @@ from compilations import compilations
 from scipy import stats
 
 from jaxcert import certify, certify_policy
-from jaxcert.rollouts import Policy
+from jaxcert.rollouts import Policy, certify_adaptive
 from jaxcert.training import CertificationHook, CheckpointBudget, Reached
 from jaxcert.training._checkpoint_budget import Ledger
 
@@ -25,6 +25,9 @@ SIZES = {"num_tasks": 50, "num_rollouts": 20}
 
 
 KINDS = pytest.mark.parametrize("kind", [{}, {"safeties": (), "adaptive": True}], ids=["fixed", "adaptive"])
+
+
+ADAPTIVE = {"thresholds": [0.1, 0.2], "safeties": (), "num_rollouts": 40, "adaptive": True, "until": 0.2}
 
 
 def hook(**changes):
@@ -97,6 +100,50 @@ def test_each_checkpoint_is_certified_afresh():
     assert scalars["certify/safety@0.1"] == pytest.approx(float(second.safety.safety[0]))
     assert scalars["certify/performance@0.5"] == pytest.approx(float(second.performance.thresholds[0]))
     assert all(isinstance(value, float) for value in scalars.values())
+
+
+def test_an_adaptive_checkpoint_is_that_of_a_call_of_one_s_own(tmp_path):
+    """With the key and the part of delta of that checkpoint."""
+    one = hook(**ADAPTIVE, log=tmp_path / "log.jsonl")
+    for step, quality in ((0, 0.2), (100, 1.0)):
+        one(step, make_policy, jnp.float32(quality))
+    first, second = one.checkpoints
+    settings = {"num_tasks": 50, "max_rollouts": 2000, "delta": second.delta, "until": 0.2}
+    policy, key = Policy(answer, jnp.float32(1)), jax.random.fold_in(KEY, 2)
+    alone = certify_adaptive(COINS, policy, key, ADAPTIVE["thresholds"], **settings)
+    np.testing.assert_array_equal(second.safety.safety, alone.certificate.safety)
+    np.testing.assert_array_equal(second.safety.num_rollouts_used, alone.certificate.num_rollouts_used)
+    task, returns = np.asarray(alone.rollout_task), np.asarray(alone.rollout_return)
+    assert second.mean_return == pytest.approx(np.mean([returns[np.flatnonzero(task == i)[0]] for i in range(50)]))
+    assert 50 < second.num_started == int(alone.num_started) < 2000
+    # A bad policy takes all that may be spent, a good one little; the certificate at 0.2 is what was wanted.
+    assert first.safety.safety[1] == 0
+    assert 0.2 <= second.safety.safety[1] < 0.25
+    names = {"safety@0.1", "safety@0.2", "delta", "mean_return", "rollouts", "seconds"}
+    assert set(one.scalars(second)) == {f"certify/{name}" for name in names}
+    entry = json.loads((tmp_path / "log.jsonl").read_text().splitlines()[-1])
+    facts = {"adaptive": True, "bound": "sequential", "until": 0.2, "max_rollouts": 2000, "num_tasks": 50}
+    facts["certify/rollouts"] = one.scalars(second)["certify/rollouts"]
+    assert {name: entry[name] for name in facts} == facts
+    assert facts["certify/rollouts"] == second.num_started
+
+
+def test_a_part_of_delta_that_is_too_small_for_the_wanted_safety_ends_nothing_early():
+    """At the first checkpoint 0.917 can be reached, at the second 0.90; then all tasks are decided."""
+    kinds = [hook(**ADAPTIVE | {"until": until}, budget=CheckpointBudget(0.03)) for until in (0.915, None)]
+    for one in kinds:
+        for step in (0, 1):
+            one(step, make_policy, jnp.float32(1))
+    np.testing.assert_array_equal(*(one.checkpoints[1].safety.safety for one in kinds))
+
+
+def test_thresholds_that_every_return_reaches_need_no_rollout(tmp_path):
+    one = hook(**ADAPTIVE | {"thresholds": [-0.5, 0.0]}, log=tmp_path / "log.jsonl")
+    one(0, make_policy, jnp.float32(1))
+    (checkpoint,) = one.checkpoints
+    assert (checkpoint.num_started, np.isnan(checkpoint.mean_return)) == (0, True)
+    assert np.all(np.asarray(checkpoint.safety.safety) > 0.85)
+    assert json.loads((tmp_path / "log.jsonl").read_text().splitlines()[-1])["certify/mean_return"] is None
 
 
 @KINDS
@@ -247,6 +294,15 @@ def test_a_policy_that_breaks_down_is_named_and_one_broken_episode_is_told_of(ki
         ({"beta": 2.0}, "beta is 2"),
         ({"beta": "auto"}, "beta is 'auto'; expected a number or None, as safeties are wanted"),
         ({"beta": "best", "safeties": []}, "beta is 'best'; expected a number, or 'auto'"),
+        ({"until": 0.2}, "until is 0.2; expected it with adaptive=True"),
+        ({**ADAPTIVE, "safeties": [0.5]}, "an adaptive hook certifies thresholds alone"),
+        ({**ADAPTIVE, "thresholds": []}, "nothing to certify"),
+        ({**ADAPTIVE, "bound": "hoeffding"}, "bound is 'hoeffding'; an adaptive hook has 'betting' alone"),
+        ({**ADAPTIVE, "method": "scenario", "beta": 1e-4}, "method is 'scenario'; an adaptive hook has 'binomial' alo"),
+        ({**ADAPTIVE, "until": 0.95}, "until is 0.95; 50 tasks certify at most 0.9308"),
+        ({**ADAPTIVE, "until": np.nan}, "until is nan; expected a probability in"),
+        ({**ADAPTIVE, "until": [0.1, 0.2]}, r"until has shape \(2,\); expected one number"),
+        ({**ADAPTIVE, "beta": "auto"}, "beta is 'auto'; expected a number or None for an adaptive hook"),
     ],
 )
 def test_settings_are_refused_before_delta_is_spent(tmp_path, changes, words):

@@ -56,16 +56,6 @@ def test_another_environment_is_refused(file):
         load_policy(file, environment="cheetah")
 
 
-def test_a_file_cut_short_is_refused(file):
-    content = file.read_bytes()
-    for length in (0, 10, len(content) // 2, len(content) - 1):
-        file.write_bytes(content[:length])
-        with pytest.raises(ValueError, match=r"policy\.npz: "):
-            load_policy(file, environment="pendulum")
-    with pytest.raises(FileNotFoundError):
-        load_policy(file.with_name("none.npz"), environment="pendulum")
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -79,7 +69,6 @@ def test_a_file_cut_short_is_refused(file):
         ({"obs_std": np.zeros(4, np.float32)}, "normalisation or output do not fit"),
         ({"w0": np.full((5, 8), np.nan, np.float32)}, "w0 does not hold finite numbers"),
         ({"more": np.zeros(1)}, "expected the layers of one network"),
-        ({"about": np.array('{"format": "jaxcert-adaptive-1"}')}, "is an adaptive run, expected a policy"),
         (
             {"about": np.array('{"format": "jaxcert-policy-1", "environment": "pendulum", "network": "cnn"}')},
             "holds a network 'cnn'; expected one of brax, sequence",
@@ -125,7 +114,6 @@ def test_parameters_of_another_network_are_not_written(tmp_path, params):
     ("facts", "message"),
     [
         ({"format": "other"}, "format is the name by which a file says what it is"),
-        ({"machine": {1, 2}}, "machine cannot be written as JSON"),
         ({"machine": np.zeros(2)}, "machine cannot be written as JSON"),
         ({"environment": 5}, "environment is 5; expected its name"),
         ({"network": "sequence"}, "network is 'sequence'; expected it to be left out"),

@@ -14,7 +14,7 @@ from jaxcert._validation import kind_of
 from jaxcert._version import __version__
 from jaxcert.certificates import ceil_figures, confidence
 from jaxcert.certificates._arguments import AUTO
-from jaxcert.certificates._certificate import is_difference
+from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, level_figures
 from jaxcert.certificates._question import Question
 from jaxcert.questions._answers import sampled
@@ -67,7 +67,7 @@ def check_policies(certificate: Any, question: Question, against: Returns | None
     if not (on_sampled and of_returns and question.rows.columns):
         instead = "a page shows what one policy or two do, on tasks like the sampled ones (to_json writes any)"
         raise ValueError(f"certificate is {kind_of(certificate)}; {instead}")
-    is_of_two = is_difference(getattr(certificate, "quantity", ""))
+    is_of_two = of_two(certificate)
     if is_of_two != (against is not None):
         raise ValueError(_NOT_ONE if is_of_two else _NOT_TWO)
 

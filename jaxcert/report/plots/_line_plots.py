@@ -1,5 +1,6 @@
 """Plots by task, of plans, and over time: certificates by training step, of one run or several, and evidence."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert._types import Array
 from jaxcert._validation import kind_of
-from jaxcert.certificates import floor_figures
+from jaxcert.certificates import confidence, floor_figures
 from jaxcert.report.plots._axes import (
     GREY,
     Quantiles,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from jaxcert.certificates import Certificate
     from jaxcert.monitoring import Row
     from jaxcert.planning import Plan
+    from jaxcert.rollouts import PairedTrials
     from jaxcert.training import Checkpoint
 
 _NO_CHECKPOINTS = "expected checkpoints with certificates at thresholds, at least one"
@@ -132,13 +134,31 @@ def plot_evidence(rows: "Sequence[Row]", *, alpha: float, title: str = "", ax: A
         "that the claim does not hold": [row.log_evidence for row in rows],
         "that it has ceased to hold": [row.log_change for row in rows],
     }
+    return _evidence(ax, numbers, curves, {"alarm": 1 / alpha}, title=title, xlabel="deployed tasks")
+
+
+def plot_pairs(trials: "PairedTrials", *, ax: Any = None) -> Any:
+    """Draw the evidence that a policy is better than another, after each pair or block, by their labels in the log."""
+    declared, evidence = trials.declared, trials.evidence()
+    claims = [f"{one} better than {other}" for one, other in itertools.permutations(declared.labels, 2)]
+    curves = sorted(zip(claims, np.log(evidence).T.tolist(), strict=True))  # an order that reveals no blinded policy
+    level = {f"shown, with confidence {confidence(declared.delta)}": float(trials.state.goal[0])}
+    how = {"title": trials.path.name, "xlabel": f"{declared.noun}s"}
+    return _evidence(ax, range(len(evidence)), dict(curves), level, **how)
+
+
+def _evidence(
+    ax: Any, numbers: Sequence[int], curves: Mapping[str, Any], level: Mapping[str, float], **how: Any
+) -> Any:
+    """Draw logarithms of evidence over time by what it is evidence of, and the level at which it is enough."""
     with drawing(ax) as ax:
         for (label, logs), style in zip(curves.items(), styles(), strict=False):
             ax.plot(numbers, np.exp(np.clip(logs, _LOWEST, _HIGHEST)), label=label, **style)
-        ax.axhline(1 / alpha, color=GREY, linewidth=0.9, linestyle=":", label=f"alarm: {1 / alpha:g}")
+        for what, enough in level.items():
+            ax.axhline(enough, color=GREY, linewidth=0.9, linestyle=":", label=f"{what}: {enough:g}")
         ax.set_yscale("log")
         ax.xaxis.set_major_locator(import_extra("matplotlib.ticker", "plot").MaxNLocator(integer=True))
-        dress(ax, title=title, xlabel="deployed tasks", ylabel="evidence")
+        dress(ax, ylabel="evidence", **how)
     return ax
 
 

@@ -1,13 +1,13 @@
-"""Certified safety of reweighted tasks on the illustrative grid: ``python -m benchmarks.weighted_tasks``.
+"""Weighted tasks, the largest ratio times the risk of the sampled ones, and thinning, beside the exact safety."""
 
-Weighted tasks, the largest ratio times the risk of the sampled ones, and thinning, beside the exact safety.
-"""
+from collections.abc import Iterator
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
+from benchmarks._common import markdown
 from jaxcert import binomial_epsilon, certify, certify_weighted
 from jaxcert.tasks import simple_grid
 
@@ -26,8 +26,8 @@ def weights_of(slips: np.ndarray, params: simple_grid.SimpleGridParams) -> tuple
     return (parts @ new) / (parts @ old), float(np.max(new / old))
 
 
-def main() -> None:
-    """Print a table for slippery tasks that are twice as frequent, and for a quarter of them."""
+def reweighted() -> Iterator[str]:
+    """For slippery tasks that are twice as frequent, and for a quarter of them."""
     rng = np.random.default_rng(0)
     slips = np.asarray(simple_grid.ENV.sample_tasks(jax.random.key(1), REPETITIONS * N), float).reshape(-1, N)
     returns = (rng.random((*slips.shape, M)) < np.asarray(simple_grid.performance(slips))[..., None]).astype(np.float32)
@@ -47,10 +47,6 @@ def main() -> None:
         }
         held = np.asarray(weights)
         effective = np.mean(held.sum(axis=-1) ** 2 / (held**2).sum(axis=-1))
-        print(f"shares {shares}, largest ratio {largest:.3f}, effective size {effective:.0f}")
-        for name, safety in rows.items():
-            print(f"{name:>10}", *(f"{value:.3f}" for value in np.asarray(safety).mean(axis=0)))
-
-
-if __name__ == "__main__":
-    main()
+        yield f"shares {shares}, largest ratio {largest:.3f}, effective size {effective:.0f}"
+        columns = ("", *(f"B = {b:g}" for b in THRESHOLDS))
+        yield from markdown(columns, ((name, *map(float, np.mean(each, axis=0))) for name, each in rows.items()))
