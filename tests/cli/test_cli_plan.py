@@ -45,9 +45,9 @@ def test_a_table_from_nothing():
 
 
 def test_a_plan_from_a_pilot():
-    wish = "--delta 0.05 --safety 0.8 --budget 300 --max-rollouts 16"
+    wish = "--delta 0.05 --threshold 0.6 --safety 0.8 --budget 300 --max-rollouts 16"
     out = session(f"plan pilot.npz {SUPPORT} {wish} --json plan.json --plot plan.svg ->")
-    check_said(out, plan(PILOT, support=(0, 1), delta=0.05, safety=0.8, budget=300, max_rollouts=16))
+    check_said(out, plan(PILOT, support=(0, 1), delta=0.05, threshold=0.6, safety=0.8, budget=300, max_rollouts=16))
     assert "<svg" in Path("plan.svg").read_text()
 
 
@@ -66,7 +66,7 @@ def test_a_plan_from_assumptions():
 
 def test_a_pilot_with_missing_rollouts_is_refused():
     np.savez("part.npz", returns=PILOT, where=np.arange(400).reshape(40, 10) > 0)
-    asked = f"plan part.npz --delta 0.1 {SUPPORT} --safety 0.8 --budget 9"
+    asked = f"plan part.npz --delta 0.1 {SUPPORT} --threshold 0.5 --safety 0.8"
     assert "some tasks have fewer rollouts than others" in command(*asked.split()).err  # after a warning
 
 
