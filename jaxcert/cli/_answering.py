@@ -92,9 +92,9 @@ def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str],
     """The certificates of these returns; ``show`` reports each step."""
     by, asking, locked = request.by, request.asking, request.locked
     data, question = list(read) if request.metrics else as_stated(read, asking.support), request.questions[0]
-    if by is not None and data[0].columns is not None and data[0].columns.task == by:
-        raise ValueError(f"--by {by} is the column of tasks; expected --suite --each-task to name good tasks")
     if by is not None:
+        if data[0].columns is not None and data[0].columns.task == by:
+            raise ValueError(f"--by {by} is the column of tasks; expected --suite --each-task to name good tasks")
         data = [replace(each, roles=each.roles._replace(group=each.roles.where[-1])) for each in data]
     if locked is None:
         check_listed(data, question, asking, at="" if request.numbers else "X")
@@ -171,7 +171,8 @@ def _print(answer: Answer) -> None:
 def how_many_show(*, listed: bool) -> str:
     """Which plan says how much more data a difference takes."""
     what, kind = ("trials of each task", " --suite") if listed else ("tasks", "")
-    return f"how many new {what} it takes: jaxcert plan A --against B --threshold 0{kind}"
+    of_one_table = "of one table in place of B: --policy COLUMN --only A,B"
+    return f"how many new {what} it takes: jaxcert plan A --against B --threshold 0{kind} ({of_one_table})"
 
 
 def _not_shown(answer: Answer) -> Iterator[str]:

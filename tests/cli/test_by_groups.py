@@ -75,10 +75,11 @@ def test_a_group_is_no_task_not_even_where_there_is_one():
         run(f"certify {name}.csv --by task --threshold 0.5 --delta 0.06 => expected --suite --each-task")
 
 
-def test_groups_are_those_of_the_rows_that_are_read():
+def test_groups_are_those_of_the_rows_that_are_read_and_each_has_to_reach_what_is_required():
     told = "All 2 groups together: with confidence 0.94 | in each row of the tables by itself"
     out = run(f"BY --where 'category != office' --threshold 0.5,0.6 ~> {told}")
     assert "office" not in out.replace("category != office", "")
+    run("BY --threshold 0.5 --require 0.5 !>\nBY --threshold 0.5 --require 0.5 --where 'category = kitchen'")
 
 
 def test_a_name_that_is_not_printable_is_refused():
@@ -90,13 +91,6 @@ def test_a_name_that_is_not_printable_is_refused():
     run(f"""
         certify odd.csv --by kind --threshold 0.5 --delta 0.06 => {told}
         compare odd.csv --policy kind --mean --delta 0.06 => {told}
-    """)
-
-
-def test_every_group_has_to_reach_what_is_required():
-    run("""
-        BY --threshold 0.5 --require 0.5 !>
-        BY --threshold 0.5 --require 0.5 --where 'category = kitchen'
     """)
 
 
