@@ -18,7 +18,7 @@ from jaxcert.tables._roles import NotNamedError
 from jaxcert.tables.folders._parts import holds_parquet
 from jaxcert.tables.folders._read_summary import type_in_folder
 
-_MOST_NAMED = 40
+_MOST_SHOWN = 80  # characters of an entry
 
 
 def read_file(path: Path, **options: Any) -> ReturnsFile:
@@ -162,7 +162,7 @@ def checked(files: Sequence[ReturnsFile], *, strict: bool, ignored: Sequence[str
     for file in files if strict else ():
         if names := [name for name in _unread(file, files) if name not in (ignored or ())]:
             raise ValueError(
-                f"{file._name}: not read: {listed(names, _MOST_NAMED)}, in which policies or conditions may differ; "
+                f"{file._name}: not read: {_names(names)}, in which policies or conditions may differ; "
                 "expected --where or --policy, or --ignore for a column that tells none apart"
             )
     return list(files)
@@ -174,13 +174,19 @@ def _unread(file: ReturnsFile, files: Sequence[ReturnsFile]) -> list[str]:
     return [name for name in file.unread if name not in read]
 
 
+def _names(names: Sequence[str]) -> str:
+    """All of them, on one line."""
+    return ", ".join("".join(each if each.isprintable() else "?" for each in name) for name in names)
+
+
 def told(*files: ReturnsFile) -> list[str]:
     """Lines about files: the read columns, and unread ones that may separate policies; with names, if they differ."""
     several, lines = len({file._name for file in files}) > 1, []
     for file in files:
-        unread, same = _unread(file, files), [f"{name} {entry:.40}" for name, entry in file.constant.items()]
-        of_unread = f"not read, so all rows count as one policy: {listed(unread, _MOST_NAMED)}" if unread else ""
-        of_same = f"not read, the same in all rows: {listed(same, _MOST_NAMED, 80)}" if same else ""
+        unread, constant = _unread(file, files), file.constant.items()
+        same = [f"{name} {entry:.{_MOST_SHOWN}}" for name, entry in constant if entry and name != file.roles.policy]
+        of_unread = f"not read, so all rows count as one policy: {_names(unread)}" if unread else ""
+        of_same = f"not read, the same in all rows: {_names(same)}" if same else ""
         lines += [f"{file._name}: {line}" if several else line for line in (file.told, of_unread, of_same) if line]
     return [*dict.fromkeys(lines)]
 

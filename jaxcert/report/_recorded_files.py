@@ -102,10 +102,8 @@ def _check_policies(certificate: str | PathLike[str], document: Mapping[str, Any
 def _check_number(certificate: str | PathLike[str], document: Mapping[str, Any], given: int) -> None:
     """Raise ValueError unless there are as many files of returns as each certificate is made from."""
     for record in document["certificates"]:
-        files, asked = _files_of(record), QUESTIONS.get(record["question"])
-        # The files of its policies, with or without weights.
-        known = () if asked is None else [number + more for number in asked.numbers_of_policies for more in (0, 1)]
-        if all(files) and len(files) != given and (takes_metrics(record) or len(files) in known):
+        files = _files_of(record)
+        if record["question"] in QUESTIONS and all(files) and len(files) != given:
             names = [*dict.fromkeys(each["file"] for each in files)]
             made = f"{how_many(len(names), 'file') if names[1:] else 'one file'} of returns, {', '.join(names)}"
             raise ValueError(f"{certificate}: is made from {made}; given are {given}")

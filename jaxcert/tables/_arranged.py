@@ -59,7 +59,7 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     width = len(names) if columns.is_wide(rows.names) else 1
     episode = None if columns.trial is None or width > 1 else rows.column(columns.trial)
     others = [name for name in rows.names if name not in {*parts, *names, roles.strata} and rows.names.count(name) == 1]
-    twice = dict.fromkeys(str(name) for name in rows.names if rows.names.count(name) > 1 and str(name).strip())
+    twice = dict.fromkeys(str(name) for name in rows.names if rows.names.count(name) > 1)
     values, said = [rows.column(name) for name in names], {name for name, *_ in conditions_in(rows.names, roles)}
     read = Read(columns, task, episode, others, rows.column, values, said)
     check_rows(read)

@@ -1,10 +1,11 @@
 """The fields of JSON, each of the expected type or an error with the place; and the records of a file."""
 
 import contextlib
+import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from jaxcert.tables._doubts import listed
@@ -119,7 +120,8 @@ def with_fields_around(found: Sequence[Found], path: str, whole: Any) -> tuple[l
     """The records of a file with the fields of the entries around them; and the names of these.
 
     The field $1 holds the name or number that the first ``*`` stands for. Where a name occurs at several depths, the
-    record's own field keeps it, and the others are $1.name, or $0.name of the file itself.
+    record's own field keeps it, and the others are $1.name, or $0.name of the file itself; as those are called that are
+    named after outcomes, which may sum up those of the records.
     """
     steps = path.split(".") if path else []
     stars = [number for number, step in enumerate(steps) if step == "*"]
@@ -134,24 +136,48 @@ def with_fields_around(found: Sequence[Found], path: str, whole: Any) -> tuple[l
     outer: list[dict[str, Any]] = [{} for _ in rows]
     for at, level in enumerate(levels):
         for around, fields in zip(outer, level, strict=True):
-            around |= {name if times[name] == 1 else f"${at}.{name}": entry for name, entry in fields.items()}
+            around |= {
+                name if times[name] == 1 and not tells(name).value else f"${at}.{name}": entry
+                for name, entry in fields.items()
+            }
     return [around | row for around, row in zip(outer, rows, strict=True)], {name for each in outer for name in each}
 
 
 def _around(entry: Any, steps: Sequence[str], prefix: str = "") -> dict[str, Any]:
-    """The fields of an entry beside the ``steps`` on the way to the records in it; those of its objects with dots.
-
-    A field that counts or averages outcomes is of no single record.
-    """
+    """The fields of an entry beside the ``steps`` on the way to the records in it; those of its objects with dots."""
     found: dict[str, Any] = {}
     for name, each in entry.items() if isinstance(entry, dict) and steps[:1] not in ([], ["*"]) else ():
         if name == steps[0]:
             found |= _around(each, steps[1:], f"{prefix}{name}.")
         elif isinstance(each, dict) and len(each) <= _MOST_FIELDS:
             found |= _around(each, [""], f"{prefix}{name}.")
-        elif each is not None and not tells(name).value:
-            found[f"{prefix}{name}"] = each if isinstance(each, str | int | float) else json.dumps(each)[:_LONGEST]
+        elif each is not None:
+            found[f"{prefix}{name}"] = each if isinstance(each, int | float) else _in_short(each)
     return found
+
+
+def fields_beside(whole: Any, path: str, read: Collection[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The fields of the records at a path, and around them, in which records differ, and the others with their entry.
+
+    Fields that are ``read`` are left out, with all that is in them.
+    """
+    records = with_fields_around([*Place(whole).find(path)], path, whole)[0] if path else [whole]
+    entries: dict[str, list[str]] = {}
+    for record in records:
+        left = {name: each for name, each in record.items() if name not in read and name.strip("$0123456789.")}
+        for name, entry in _around(left, [""]).items():
+            entries.setdefault(name, []).append(str(entry))
+    left_out = tuple(f"{name}." for name in read)
+    found = {name: each for name, each in entries.items() if not f"{name.removeprefix('$0.')}.".startswith(left_out)}
+    same = {name: each[0] for name, each in found.items() if len({*each}) == 1 and len(each) == len(records)}
+    return tuple(name for name in found if name not in same), same
+
+
+def _in_short(entry: Any) -> str:
+    """A text of bounded length, which differs for other entries."""
+    text = entry if isinstance(entry, str) else json.dumps(entry)
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... (SHA-256 {digest[:16]})"
 
 
 def _at(found: Found, path: str) -> list[Place]:

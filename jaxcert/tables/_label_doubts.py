@@ -30,7 +30,9 @@ _MOMENT = re.compile(
 _ID = re.compile(r"(?<=[^\W_])[-_ #]+([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-zA-Z]{6,})$")
 _MIXED = re.compile("[0-9][a-zA-Z]")
 _COUNTED, _NUMBERED = re.compile(r"(.+?)\s*#\s*([0-9]+)"), re.compile(r"([^0-9]*)([0-9]{1,9})", re.ASCII)
+_BEST, _STEPS = re.compile(r"best[\W_]*of[\W_]*[0-9]"), re.compile("[0-9.]+[kKmM]")
 _REMARK = re.compile(r"[(\[{][^)\]}]*")
+_OF_POLICY = re.compile(rf"(?<![^\W_])({'|'.join(WORDS.policies)})\s*[=:]", re.IGNORECASE)
 _FIRST_WORD, _LAST_WORD = re.compile(r"([^\W_]+)[\W_]+(.+)"), re.compile(r"(.+?)[\W_]+([^\W_]+)[\W_]*")
 
 
@@ -85,24 +87,33 @@ def labels_of_training(it: Labels) -> Found:
 
 
 def done_again(it: Labels) -> Found:
-    """As mug redo, mug [attempt 2] or mug (excluded)."""
-    if not words_in(" ".join(it.texts)) & (WORDS.done_again | WORDS.again | WORDS.aside):  # of all at once: quick
-        return None
-    remarks = {text: words_in(" ".join(_REMARK.findall(text))) & (WORDS.again | WORDS.aside) for text in it.texts}
-    return next(({"told": text} for text, told in remarks.items() if told or words_in(text) & WORDS.done_again), None)
+    """As mug redo, mug [attempt 2], mug (excluded) and mug_best_of_3; or s5_again, where most are such as s1 and s2."""
+    kinds = Counter(DIGITS.sub("0", text) for text in it.texts)
+    (usual, count), *others = [*kinds.most_common(), ("", 0)]
+    more = re.compile(rf"{re.escape(usual)}[\W_]") if others[:-1] and 2 * count > max(5, len(it.texts)) else None
+    some = words_in(" ".join(it.texts)) & (WORDS.done_again | WORDS.again | WORDS.aside | {"best"})  # of all: quick
+    told = (text for text in it.texts if (some and _is_remarked(text)) or (more and more.match(DIGITS.sub("0", text))))
+    return next(({"told": text} for text in told), None)
+
+
+def _is_remarked(text: str) -> bool:
+    """Whether a label says that it is one more attempt, the best of several, or not to count."""
+    in_brackets = words_in(" ".join(_REMARK.findall(text))) & (WORDS.again | WORDS.aside)
+    return bool(in_brackets or words_in(text) & WORDS.done_again or _BEST.search(text))
 
 
 def moments(it: Labels) -> Found:
-    """As ckpt_1 and ckpt_2, or 1000, 2000 and 3000, and repetitions as seed_1."""
+    """As ckpt_1 and ckpt_2, or 1000, 2000 and 3000, or 0.5M and 1M, and repetitions as seed_1."""
     if it.of == "tasks" and len(it.texts) < 3:
         return False
-    words = WORDS.policies | WORDS.labelled_moments | ({"seed", "epoch"} if it.of == "tasks" else {"epoch"})
+    words = WORDS.policies | WORDS.labelled_moments | ({"seed", "epoch"} if it.of == "tasks" else WORDS.no_trials)
     stems = {DIGITS.sub("", text) for text in it.texts}
     told = words_in(*stems) if len(stems) == 1 else set()
     found = [each for text in it.texts if (each := _LONG_NUMBER.fullmatch(text))]
     is_long = len(found) == len(it.texts) > 2 and len({each[1] + each[4] for each in found}) == 1
     step = math.gcd(*np.diff(np.asarray([*map(_long_number, found)], object))) if is_long else 0
-    return bool(told & words and told <= words | WORDS.beside_moments) or step >= _LONG_STEP
+    are_steps = len(it.texts) > 2 and all(map(_STEPS.fullmatch, it.texts))
+    return bool(told & words and told <= words | WORDS.beside_moments) or step >= _LONG_STEP or are_steps
 
 
 def _long_number(found: re.Match[str]) -> int:
@@ -111,8 +122,10 @@ def _long_number(found: re.Match[str]) -> int:
 
 
 def known_policies(it: Labels) -> Found:
-    """As gpt-4o:1 and claude-3:1."""
-    return name_several(it.texts)
+    """As gpt-4o:1 and claude-3:1, policy=a and policy=b, or s1_ours and s1_baseline."""
+    ends = ({*part.tolist()} for parts in it.parts for part in parts)
+    variants = any(len(end) <= MOST_CONDITIONS and words_in(" ".join(end)) & WORDS.variants for end in ends)
+    return variants or name_several(it.texts) or any(map(_OF_POLICY.search, it.texts))
 
 
 def affixes(it: Labels) -> Found:

@@ -60,8 +60,15 @@ class Rows:
 
 
 def rows_of(table: Any) -> Rows:
-    """All rows of a table."""
-    return Rows(table, list(table.column_names if hasattr(table, "column_names") else table.columns))
+    """All rows of a table, whose columns without a name are called by their place."""
+    given = list(table.column_names if hasattr(table, "column_names") else table.columns)
+    names = [name if str(name).strip() else f"column {place}" for place, name in enumerate(given, 1)]
+    if names != given and hasattr(table, "rename_columns"):
+        table = table.rename_columns(names)
+    elif names != given:
+        is_pandas = hasattr(table, "set_axis")
+        table = table.set_axis(names, axis=1) if is_pandas else table.rename(dict(zip(given, names, strict=True)))
+    return Rows(table, names)
 
 
 def picked_rows(every: Rows, roles: Roles, columns: Columns) -> Rows:

@@ -48,7 +48,7 @@ class Read:
     @property
     def unread(self) -> tuple[str, ...]:
         """Columns in which rows differ: what they tell apart is not known here, since no list of names is complete."""
-        return tuple(each.name for each in self.beside if each.several and not each.is_trial)
+        return (*dict.fromkeys(each.name for each in self.beside if each.several and not each.is_trial),)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -91,19 +91,16 @@ def nested(name: Any, entries: Coded) -> Iterator[tuple[Any, Coded]]:
     A text may hold such fields as well, for example a command with options. Those that may distinguish policies by
     their names follow it.
     """
-    may_be = entries.listed() if entries.entries.dtype.kind in "OU" else ()
-    first = next((each for each in may_be if each is not None), None)
-    is_text = isinstance(first, str)
-    if is_text or not isinstance(first, dict) or tells(name).looked_at:
+    listed = entries.listed() if entries.entries.dtype.kind in "OU" else []
+    held = [each for each in listed if each is not None]
+    are_objects = bool(held) and all(isinstance(each, dict) and each for each in held)
+    if not are_objects or tells(name).looked_at:
         yield name, entries
-    if not _object_in(first) or tells(name).looked_at:
-        return
-    objects = [*map(_object_in, entries.listed())]
-    for field in dict.fromkeys(field for each in objects for field in each):
-        if is_text and not tells(field).looked_at:
-            continue
-        part = coded(as_objects(each.get(field) for each in objects))
-        yield from nested(f"{name}.{field}", Coded(part.entries, part.places[entries.places]))
+    objects = [*map(_object_in, listed)]
+    for field in () if tells(name).looked_at else dict.fromkeys(field for each in objects for field in each):
+        if any(isinstance(each, dict) for each in held) or tells(field).looked_at:
+            part = coded(as_objects(each.get(field) for each in objects))
+            yield from nested(f"{name}.{field}", Coded(part.entries, part.places[entries.places]))
 
 
 def _object_in(entry: Any) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def _counted(names: list[Any], wanted: str, found: Columns) -> str:
 def guessed(names: Sequence[Any], columns: Columns) -> dict[str, str | None]:
     """For each missing column the only column whose name fits it alone; None for none or several."""
     read = {*columns, *columns.of_value(names)}
-    left = [str(name) for name in names if name not in read and not tells(name).looked_at]
+    left = [str(name) for name in names if name not in read and not (tells(name).looked_at or str(name)[:1] == "$")]
     wanted = columns._asdict() | {"value": columns.of_value(names)[0]}
     found: dict[str, str | None] = {}
     for part in (part for part, name in wanted.items() if name is not None and name not in names):

@@ -20,6 +20,7 @@ from jaxcert.tables._column_doubts import check_beside
 from jaxcert.tables._doubts import WORDS, listed, tell, words_in
 from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
 from jaxcert.tables._file_tables import arrow_damage_told
+from jaxcert.tables._label_doubts import ask_about_labels
 from jaxcert.tables._names import may_tell_tasks, tells
 from jaxcert.tables._outcome_doubts import check_sense
 from jaxcert.tables._read import Read
@@ -135,14 +136,19 @@ def read_npz(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
         raise ValueError(f"array 'where' has dtype {where.dtype}, expected bool")
     if where is not None and where.shape != returns.shape:
         raise ValueError(f"array 'where' has shape {where.shape}, expected that of {name!r}, {returns.shape}")
-    others = tuple(each for each in array_names(content) if each not in (name, "where", strata))
+    others = tuple(each for each in array_names(content) if each not in (name, "where", "about", strata))
     _check_others(content, others, returns)
     of_tasks = _check_beside(content, others, returns, name)
     labels = None if strata is None else _labels(content, strata, len(returns))
-    unread = tuple(each for each in others if not (each in of_tasks and words_in(each) <= WORDS.labels))
-    known = {"strata": labels, "unread": () if "about" in others else unread, "of_tasks": of_tasks}
+    unread = tuple(each for each in others if not (each in of_tasks and _labels_tasks(each)))
+    known = {"strata": labels, "unread": unread, "of_tasks": of_tasks}
     found = Returns(returns, where, np.arange(len(returns)), **known)
     return found, {} if name == "returns" else {"columns": Columns(value=name), "usual_columns": Columns()}
+
+
+def _labels_tasks(name: str) -> bool:
+    """Whether an array labels the tasks by its name."""
+    return words_in(name) <= WORDS.labels and tells(_singular(name)).task
 
 
 def _labels(content: bytes, name: str, num_tasks: int) -> np.ndarray:
@@ -207,10 +213,11 @@ def _ask_about_labels(content: bytes, name: str, returns: np.ndarray) -> None:
     """Warn of an array of labels of tasks, with an entry for each column of returns, or with labels that repeat."""
     with contextlib.suppress(ValueError):  # pickled arrays are not opened
         array, rows = read_arrays(content, [name])[name], returns.shape
-        shape, of_tasks = array.shape, words_in(name) <= WORDS.labels
-        are_labels = of_tasks and array.dtype.kind != "f"  # parameters of drawn tasks may coincide
-        if are_labels and shape == rows[:1] and (count := len(np.unique(array))) < len(array):
-            tell("labels_of_array", name=name, count=count, rows=len(array))
+        shape, are_labels = array.shape, _labels_tasks(name) and array.dtype.kind != "f"  # parameters may coincide
+        if are_labels and shape == rows[:1]:
+            ask_about_labels(array.tolist())
+            if (count := len(np.unique(array))) < len(array):
+                tell("labels_of_array", name=name, count=count, rows=len(array))
         if shape == rows[1:] != rows[:1]:
             tell("transposed", name=name, shape=shape, rows=rows)
 

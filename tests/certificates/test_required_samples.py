@@ -1,6 +1,7 @@
 """Several requirements of tasks with weights, from strata, and at every moment: as one requirement, and exactly."""
 
 import dataclasses
+import functools
 import itertools
 
 import jax
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from lists import chances, multisets
 from scipy import stats
+from test_requirements import metrics
 
 from jaxcert import (
     Status,
@@ -37,38 +39,22 @@ BOTH = {"reward": at_least(0.5, support=(0, 1)), "passed": at_least(0.5)}
 
 
 def kinds(x, where=None, **settings):
-    """One metric with weights, from strata, and at every moment; and what stands for it where there is one metric."""
-    asked, delta = {"x": at_least(0.5, **settings)}, {"delta": 0.1, "where": where}
-    yield (
-        "weights",
-        weighted({"x": x}, WEIGHTS, max_weight=1.5),
-        asked,
-        {},
-        certify_weighted(x, 0.5, WEIGHTS, max_weight=1.5, **settings, **delta),
-    )
-    yield (
-        "even strata",
-        stratified({"x": x}, STRATA),
-        asked,
-        {},
-        certify(stratified(x, STRATA), 0.5, **settings, **delta),
-    )
-    yield (
-        "strata",
-        stratified({"x": x}, STRATA, frequencies=SHARES),
-        asked,
-        {},
-        certify(stratified(x, STRATA, frequencies=SHARES), 0.5, **settings, **delta),
-    )
-    yield "moments", {"x": x}, asked, {"method": "anytime"}, certify_anytime(x, 0.5, **settings, **delta)
+    """One metric with weights, from strata, at every moment, and of pairs; what the function for one metric says."""
+    given = {"delta": 0.1, "where": where, **settings}
+    weights = certify_weighted(x, 0.5, WEIGHTS, max_weight=1.5, **given)
+    yield "weights", weighted({"x": x}, WEIGHTS, max_weight=1.5), {}, weights
+    for name, frequencies in (("even strata", None), ("strata", SHARES)):
+        of = functools.partial(stratified, strata=STRATA, frequencies=frequencies)
+        yield name, of({"x": x}), {}, certify(of(x), 0.5, **given)
+    yield "moments", {"x": x}, {"method": "anytime"}, certify_anytime(x, 0.5, **given)
 
 
 @pytest.mark.parametrize("where", [None, MASK])
 @pytest.mark.parametrize("of", ["returns", "successes"])
 def test_one_requirement_is_what_the_function_for_one_metric_says(precision, of, where):
     x, settings = (REWARD.astype(precision), {"support": (0, 1)}) if of == "returns" else (PASSED, {})
-    for name, data, asked, own, wanted in kinds(x, where, **settings):
-        found = certify_requirements(data, asked, delta=0.1, where=where, **own)
+    for name, data, own, wanted in kinds(x, where, **settings):
+        found = certify_requirements(data, {"x": at_least(0.5, **settings)}, delta=0.1, where=where, **own)
         for field in ("safety", "epsilon", "num_violations", "status"):
             got, expected = np.asarray(getattr(found, field)), np.asarray(getattr(wanted, field))[0]
             np.testing.assert_allclose(got, expected, rtol=1e-6, err_msg=f"{name} {field}")
@@ -79,25 +65,19 @@ def test_one_requirement_is_what_the_function_for_one_metric_says(precision, of,
             assert int(found.first_reached(0.2)) == int(wanted.first_reached(0.2)[0]) > 0
 
 
-@pytest.mark.parametrize(
-    ("function", "settings"),
-    [
-        (certify_requirements, {}),
-        (certify_requirements, {"beta": "auto"}),
-        (certify_requirements, {"method": "soft"}),
-        (certify_requirements, {"method": "anytime", "beta": 0.1}),
-        (certify_suite_requirements, {}),
-    ],
-)
-def test_of_two_policies_it_is_about_the_differences(precision, function, settings):
+SETTINGS = [{}, {"beta": "auto"}, {"method": "soft"}, {"method": "anytime", "beta": 0.1}, {"listed": True}]
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_of_two_policies_it_is_about_the_differences(precision, settings):
     """Which are exact here: all returns are multiples of 1/64."""
     a, b = ({"x": x, "y": 1 - x} for x in np.round(64 * np.stack([REWARD, REWARD[::-1] / 2])).astype(precision) / 64)
-    wide = {"x": at_least(0.0625, support=(-1, 1)), "y": at_most(-0.125, support=(-1, 1))}
-    narrow = {name: dataclasses.replace(each, support=(0, 1)) for name, each in wide.items()}
+    narrow = {"x": at_least(0.0625, support=(0, 1)), "y": at_most(-0.125, support=(0, 1))}
     asked = {"delta": 0.1, "complete": True, **settings}
-    wanted = function({name: a[name] - b[name] for name in wide}, wide, **asked)
-    pairs = {name: paired(a[name], b[name]) for name in wide}
-    found = jax.jit(lambda of: function(of, narrow, **asked))(pairs)
+    ask = certify_suite_requirements if asked.pop("listed", False) else certify_requirements
+    wide = {name: dataclasses.replace(each, support=(-1, 1)) for name, each in narrow.items()}
+    wanted = ask({name: a[name] - b[name] for name in a}, wide, **asked)
+    found = jax.jit(lambda *both: ask(jax.tree.map(paired, *both), narrow, **asked))(a, b)
     np.testing.assert_array_equal(found.missed, wanted.missed)
     assert 0 < float(wanted.safety) == pytest.approx(float(found.safety), rel=1e-5)
     assert int(wanted.num_violations) > 0
@@ -105,15 +85,13 @@ def test_of_two_policies_it_is_about_the_differences(precision, function, settin
 
 
 def test_one_requirement_of_unequal_pairs_or_of_successes_is_what_certify_says():
-    lower = {"support": (0, 1)}
-    for a, b, given in ((REWARD, REWARD[:, :4] / 2, lower), (PASSED, PASSED[::-1], {})):
+    for a, b, given in ((REWARD, REWARD[:, :4] / 2, {"support": (0, 1)}), (PASSED, PASSED[::-1], {})):
         wanted = certify(paired(a, b), -0.25, **given, delta=0.1, method="binomial")
-        found = certify_requirements({"x": paired(a, b)}, {"x": at_least(-0.25, **given)}, delta=0.1)
-        other = certify_requirements({"x": paired(b, a)}, {"x": at_most(0.25, **given)}, delta=0.1, complete=True)
-        assert float(found.safety) == float(other.safety) == pytest.approx(float(wanted.safety[0]), rel=1e-6)
-        assert float(found.safety) > 0
-    assert found.requirements == ("x >= -0.25",)
-    assert "the probability of x of policy A minus that of policy B is at least -0.25 with" in str(found)
+        for pair, wish in ((paired(a, b), at_least(-0.25, **given)), (paired(b, a), at_most(0.25, **given))):
+            found = certify_requirements({"x": pair}, {"x": wish}, delta=0.1, complete=True)
+            assert 0 < float(found.safety) == pytest.approx(float(wanted.safety[0]), rel=1e-6)
+    assert found.requirements == ("x <= 0.25",)
+    assert "the probability of x of policy A minus that of policy B is at most 0.25 with" in str(found)
 
 
 # --- exactly ----------------------------------------------------------------------------------------------------------
@@ -122,19 +100,12 @@ M, DELTA = 3, 0.2
 COIN = stats.binom.pmf(np.arange(M + 1), M, 0.5)
 
 
-def _metrics(counts, of_returns, precision):
-    """Successes [..., n, 2] of the two metrics as bool or numbers, and what is required of them."""
-    data = {name: np.arange(M) < counts[..., i, None] for i, name in enumerate("ab")}
-    data = {name: x.astype(precision) if name in of_returns else x for name, x in data.items()}
-    return data, {name: at_least(0.5, support=(0, 1) if name in of_returns else None) for name in "ab"}
-
-
 @pytest.mark.parametrize("of_returns", [(), ("b",)])
 def test_every_moment_together_fails_with_at_most_delta(precision, of_returns):
     """Every order of good tasks and of bad ones, which miss one requirement or both at once by a hair."""
     n, outcomes = 4, [(M, M), *((s, M) for s in range(M)), *((s, s) for s in range(M))]
     rows = np.asarray(list(itertools.product(range(len(outcomes)), repeat=n)))
-    data, wanted = _metrics(np.asarray(outcomes)[rows], of_returns, precision)
+    data, wanted = metrics(np.asarray(outcomes)[rows], M, of_returns, precision)
     settings = {"delta": DELTA, "method": "anytime", "beta": 0.4, "validate": False}
     history = np.asarray(certify_requirements(data, wanted, **settings).history)
     smallest = history[:, -1]  # so far
@@ -156,7 +127,7 @@ def test_tasks_with_weights_fail_with_at_most_delta(precision, kind):
     per_kind = [multisets(n // 2, len(outcomes))] * 2
     first, second = (each.reshape(-1, n // 2) for each in np.broadcast_arrays(per_kind[0][:, None], per_kind[1][None]))
     rows = np.concatenate([first, second], axis=1)
-    data, wanted = _metrics(np.asarray(outcomes)[rows], () if kind != "soft" else ("a", "b"), precision)
+    data, wanted = metrics(np.asarray(outcomes)[rows], M, () if kind != "soft" else ("a", "b"), precision)
     labels, shares = ["a"] * (n // 2) + ["b"] * (n // 2), {"a": 0.75, "b": 0.25}
     frequencies = None if kind == "strata" else shares
     sample = stratified(data, labels, frequencies=frequencies)

@@ -39,23 +39,17 @@ def both(**settings):
 # --- one requirement ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("settings", [{}, {"beta": "auto"}, {"beta": 0.2}, {"bound": "hoeffding"}, {"method": "soft"}])
-@pytest.mark.parametrize("where", [None, MASK])
-def test_one_requirement_is_what_certify_says(precision, settings, where):
-    x = REWARD.astype(precision)
-    found = certify_requirements({"r": x}, {"r": WANTED["reward"]}, delta=0.1, where=where, **settings)
-    wanted = certify(x, 0.5, support=(0, 1), delta=0.1, where=where, **settings)
-    for name in FIELDS:
-        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name)[0], rtol=4 * np.finfo(precision).eps)
-
-
-@pytest.mark.parametrize("settings", [{}, {"beta": 0.2}, {"method": "soft"}])
-@pytest.mark.parametrize("where", [None, MASK[:, 6:]])
-def test_one_requirement_of_successes_is_what_certify_says(settings, where):
-    found = certify_requirements({"r": PASSED}, {"r": at_least(0.5)}, delta=0.1, where=where, **settings)
-    wanted = certify(PASSED, 0.5, delta=0.1, where=where, **settings)
-    for name in FIELDS:
-        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name)[0], rtol=1e-6)
+@pytest.mark.parametrize("settings", [{}, {"beta": 0.2}, {"method": "soft"}, {"beta": "auto"}, {"bound": "hoeffding"}])
+@pytest.mark.parametrize("masked", [False, True])
+def test_one_requirement_is_what_certify_says(precision, settings, masked):
+    kinds = (REWARD.astype(precision), MASK, {"support": (0, 1)}), (PASSED, MASK[:, 6:], {})
+    for x, where, support in kinds[: 1 if "bound" in settings else 2]:
+        asked = {"delta": 0.1, "where": where if masked else None, **settings}
+        found = certify_requirements({"r": x}, {"r": at_least(0.5, **support)}, **asked)
+        wanted = certify(x, 0.5, **support, **asked)
+        rtol = 4 * np.finfo(found.epsilon.dtype).eps
+        for name in FIELDS:
+            np.testing.assert_allclose(getattr(found, name), getattr(wanted, name)[0], rtol=rtol)
 
 
 def test_at_most_is_at_least_of_what_is_left():
@@ -96,20 +90,25 @@ def test_six_bad_tasks_for_each_of_two_metrics(same, k, safety):
     assert round(added, 3) == 0.671 < safety
 
 
+def metrics(counts, m, of_returns, precision):
+    """Successes [..., n, 2] of the two metrics as bool or numbers, and what is required of them."""
+    data = {name: np.arange(m) < counts[..., i, None] for i, name in enumerate("ab")}
+    data = {name: x.astype(precision) if name in of_returns else x for name, x in data.items()}
+    return data, {name: at_least(0.5, support=(0, 1) if name in of_returns else None) for name in "ab"}
+
+
 @pytest.mark.parametrize("of_returns", [(), ("b",), ("a", "b")])
 @pytest.mark.parametrize("settings", [{}, {"beta": "auto"}, {"method": "soft"}])
 def test_failure_is_at_most_delta_at_the_worst_laws(precision, settings, of_returns):
     """Every sample of tasks that miss one requirement of two, or both with metrics that depend on one another."""
-    n, m, delta, threshold = 6, 3, 0.2, 0.5
+    n, m, delta = 6, 3, 0.2
     # Successes of the two metrics: the second one perfect, the first one perfect, or both the same.
     outcomes = [(s, m) for s in range(m + 1)] + [(m, s) for s in range(m)] + [(s, s) for s in range(m)]
     rows = multisets(n, len(outcomes))
     counts = np.asarray(outcomes)[rows]
-    data = {name: np.arange(m) < counts[..., i, None] for i, name in enumerate("ab")}
-    data = {name: x.astype(precision) if name in of_returns else x for name, x in data.items()}
-    wanted = {name: at_least(threshold, support=(0, 1) if name in of_returns else None) for name in "ab"}
+    data, wanted = metrics(counts, m, of_returns, precision)
     safety = np.asarray(certify_requirements(data, wanted, delta=delta, validate=False, **settings).safety)
-    coin = stats.binom.pmf(np.arange(m + 1), m, threshold)
+    coin = stats.binom.pmf(np.arange(m + 1), m, 0.5)
     laws = {
         "a": {(s, m): coin[s] for s in range(m + 1)},
         "b": {(m, s): coin[s] for s in range(m + 1)},
@@ -135,8 +134,8 @@ def test_failure_is_at_most_delta_at_the_worst_laws(precision, settings, of_retu
 @pytest.mark.parametrize("of_returns", [(), ("b",), ("a", "b")])
 def test_on_a_list_failure_is_at_most_delta_for_any_number_of_bad_tasks(precision, of_returns):
     """Every sample of bad tasks, which miss one requirement of two by a hair, or both at once; the others pass."""
-    n, m, delta, threshold = 8, 4, 0.2, 0.5
-    coin, parts = stats.binom.pmf(np.arange(m + 1), m, threshold), []
+    n, m, delta = 8, 4, 0.2
+    coin, parts = stats.binom.pmf(np.arange(m + 1), m, 0.5), []
     for num_bad, how in itertools.product(range(1, 5), ("one or the other", "one", "both")):
         rows = np.asarray(list(itertools.product(range(m + 1), repeat=num_bad)))
         counts, places = np.full((len(rows), n, 2), m), np.arange(num_bad)
@@ -145,9 +144,7 @@ def test_on_a_list_failure_is_at_most_delta_for_any_number_of_bad_tasks(precisio
             counts[:, places, 1] = rows
         parts.append((num_bad, counts, np.prod(coin[rows], axis=1)))
     counts = np.concatenate([counts for _, counts, _ in parts])
-    data = {name: np.arange(m) < counts[..., i, None] for i, name in enumerate("ab")}
-    data = {name: x.astype(precision) if name in of_returns else x for name, x in data.items()}
-    wanted = {name: at_least(threshold, support=(0, 1) if name in of_returns else None) for name in "ab"}
+    data, wanted = metrics(counts, m, of_returns, precision)
     good = np.asarray(certify_suite_requirements(data, wanted, delta=delta, validate=False).num_good)
     each = np.split(good, np.cumsum([len(counts) for _, counts, _ in parts])[:-1])
     fails = [np.sum(weights[good > n - bad]) for good, (bad, _, weights) in zip(each, parts, strict=True)]

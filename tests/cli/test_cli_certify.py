@@ -1,4 +1,4 @@
-"""`jaxcert certify`: its output and files, against the library."""
+"""`jaxcert certify`: its output and files, against the library; several numbers, likely mistakes."""
 
 import hashlib
 import json
@@ -18,12 +18,15 @@ from jaxcert.planning._advice_on_bounds import advice_on
 
 ROOT = Path(jaxcert.__file__).parents[1]
 SUPPORT = ("--support", "0", "1000")
+SETTINGS = ("--support", 0, 1, "--delta", 0.05)
+RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20))
 
 
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory) -> Path:
-    """A folder with shipped returns as an .npz file, and 12 tasks with 8 rollouts each between -5 and 3."""
+    """A folder with shipped returns, those above, and 12 tasks with 8 rollouts each between -5 and 3."""
     folder = tmp_path_factory.mktemp("samples")
+    np.save(folder / "r.npy", RETURNS)
     np.savez(folder / "cheetah.npz", returns=jaxcert.sample_returns("cheetah"))
     np.savez(folder / "small.npz", returns=np.random.default_rng(0).uniform(-5, 3, size=(12, 8)).round(3))
     return folder
@@ -155,3 +158,45 @@ def test_a_stdout_that_knows_ascii_only(samples, tmp_path):
     done = as_process("certify", tmp_path / "ε.npz", "--support", -5, 3, "--delta", 0.1, env=ascii_only)
     assert (done.status, done.err) == (0, "")
     assert "\\u03b5.npz: 12 tasks" in done.out
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["0.2,0.5"], ["0.2", "0.5"]),
+        (["0.1:0.9:0.1"], [f"0.{digit}" for digit in range(1, 10)]),
+        (["0.1:0.6:0.2", "0.7"], ["0.1", "0.3", "0.5", "0.7"]),
+        (["0.5:0.5:1,2e-1"], ["0.5", "0.2"]),
+    ],
+)
+def test_several_numbers(samples, given, meant):
+    options = [part for value in given for part in ("--threshold", value)]
+    status, out, _ = command("certify", samples / "r.npy", *SETTINGS, *options)
+    assert status == 0
+    assert [row[0] for row in rows(out)] == meant
+
+
+def test_a_support_with_a_comma(samples):
+    file, rest = samples / "r.npy", ("--delta", 0.05, "--threshold", 0.5)
+    for spelled in (("--support", "0,1"), ("--support=0, 1",)):
+        assert command("certify", file, *spelled, *rest) == command("certify", file, *SETTINGS, "--threshold", 0.5)
+    assert "support [-1, 1]" in said("certify", file, "--support", "-1,1", *rest)
+
+
+def test_likely_mistakes_are_warnings_and_with_strict_errors(tmp_path):
+    luck = np.random.default_rng(2).uniform(-0.1, 0.1, 20)
+    np.save(tmp_path / "r.npy", RETURNS * 0.8 + 0.1 + luck)
+    arguments = ("certify", tmp_path / "r.npy", *SETTINGS, "--threshold", 0.5)
+    status, out, err = command(*arguments)
+    assert (status, rows(out)[0][0]) == (0, "0.5")
+    assert err.startswith("warning: ")
+    assert err.endswith("[common-seeds]\n")
+    assert "[common-seeds]" in refused(*arguments, "--strict", "--json", tmp_path / "c.json")
+    assert not (tmp_path / "c.json").exists()
+
+
+def test_an_option_that_a_question_does_not_take_is_named_with_what_it_asks(tmp_path):
+    np.savez(tmp_path / "r.npz", returns=np.full((1, 1), 0.5))
+    settings = ("certify", tmp_path / "r.npz", "--support", 0, 1, "--delta", 0.5)
+    assert refused(*settings, "--suite", "--mean", "--safety", 0.5).endswith("); expected none\n")
+    assert f"{tmp_path / 'r.npz'}: 1 task, 1 rollout each, support [0, 1]\n" in command(*settings, "--mean").out

@@ -111,14 +111,14 @@ def test_scores_and_two_thresholds(tmp_path):
     assert "at 0.2: 1 of 2 tasks passed, 0 may still pass" in lines
 
 
-def test_the_certificate_and_the_run_in_files(log, tmp_path):
-    trials = Trials(log)
+def test_the_certificate_in_a_file_and_the_log_that_proves_it(log, tmp_path):
+    trials, file = Trials(log), tmp_path / "c.json"
     for label in LABELS[:9]:
         for _ in range(17):
             trials.add(label, True)
     trials.undo("door opened")
-    out = said("status", log, "--json", tmp_path / "c.json")
-    left_out, counted = read_certificate(tmp_path / "c.json")["certificates"]
+    out = said("status", log, "--json", file)
+    left_out, counted = read_certificate(file)["certificates"]
     for record, run in ((left_out, trials.run()), (counted, trials.run(count_withdrawn=True))):
         assert record["rows"][0]["num_violations"] == 4 == int(run.certificate.num_violations[0])
         assert record["rows"][0]["sentence"] in out
@@ -132,25 +132,16 @@ def test_the_certificate_and_the_run_in_files(log, tmp_path):
     assert "1 withdrawn (door opened): the above holds only if none was withdrawn because of how it went." in out
     assert "at 0.8: 8 of 12 tasks passed, 4 may still pass, after at least 52 more trials; then 0.7674 is" in out
     assert left_out["rollouts"]["last_hash"] == trials.last_hash
-    assert "stopped by themselves" in refused("verify", tmp_path / "c.json", log)
-
-
-def test_the_log_proves_the_certificate(log, tmp_path):
-    trials, file = Trials(log), tmp_path / "c.json"
-    for label in LABELS[:9]:
-        for _ in range(17):
-            trials.add(label, True)
-    trials.undo("door opened")
-    out = said("status", log, "--json", file, "--witness")
-    (record,) = read_certificate(file)["certificates"]  # the one that counts what was withdrawn
-    assert record["rows"][0]["witness"]["rollouts"] == [17] * 8 + [None] * 4
-    assert record["rows"][0]["sentence"] in out
-    assert "for whatever reason" in record["rollouts"]["withdrawn_are"]
-    assert record["settings"]["beta"] == 0.05
+    assert "stopped by themselves" in refused("verify", file, log)
+    assert said("status", log, "--json", file, "--force", "--witness") == out
+    (proven,) = read_certificate(file)["certificates"]  # the one that counts what was withdrawn
+    assert proven["rows"][0]["witness"]["rollouts"] == [17] * 8 + [None] * 4
+    assert proven["rollouts"] == counted["rollouts"]
+    assert proven["settings"]["beta"] == 0.05
     trials.add("p10", False)
     status, out, err = command("verify", "--exact", file, log)
     assert (status, err) == (0, "")
-    assert out.startswith(f"proven: certificate 1, row 1 of 1: {record['rows'][0]['sentence']}\nWhat remains")
+    assert out.startswith(f"proven: certificate 1, row 1 of 1: {proven['rows'][0]['sentence']}\nWhat remains")
     log.write_text(log.read_text().replace("true", "false", 40))
     assert "line 1 of the log has another hash" in refused("verify", "--exact", file, log)
 

@@ -83,9 +83,13 @@ def rewritten(content: bytes, change) -> bytes:
     return log_of(change([json.loads(line) for line in content.splitlines()]))
 
 
-def test_what_was_altered_is_found(tmp_path):
-    trials = made(tmp_path / "log.jsonl", 1, share=0)
-    content = trials.path.read_bytes()
+@pytest.fixture(scope="module")
+def content(tmp_path_factory):
+    """A log of two policies."""
+    return made(tmp_path_factory.mktemp("pairs") / "log.jsonl", 1, share=0).path.read_bytes()
+
+
+def test_what_was_altered_is_found(content):
     lines = content.splitlines(keepends=True)
     altered = {
         "an outcome": content.replace(b'"success": false', b'"success": true', 1),
@@ -103,16 +107,9 @@ def test_what_was_altered_is_found(tmp_path):
             [*check_pairs(other)]
 
 
-@pytest.mark.parametrize("success", [1, 1.0, "true", None])
-def test_a_success_is_true_or_false(success, tmp_path):
+def other_failures(success):
     """One for the worse policy that is spelled in another way is no failure."""
-    trials = made(tmp_path / "log.jsonl", 1, share=0)
-    content = rewritten(
-        trials.path.read_bytes(),
-        lambda held: [{**each, "success": success} if each.get("success") is False else each for each in held],
-    )
-    with pytest.raises(ValueError, match=r"line \d+ of the log has no success or failure"):
-        [*check_pairs(content)]
+    return lambda held: [{**each, "success": success} if each.get("success") is False else each for each in held]
 
 
 @pytest.mark.parametrize(
@@ -150,18 +147,6 @@ def test_a_success_is_true_or_false(success, tmp_path):
         ({"format": "jaxcert-trials-1"}, "it is no log of pairs"),
         ({"successes": 1}, "or it says not what is recorded"),
         ({"successes": False}, "line 2 of the log has not the outcome that was declared"),
-    ],
-)
-def test_declarations_that_prove_nothing(change, message, tmp_path):
-    trials = made(tmp_path / "log.jsonl", 1, share=0)
-    content = rewritten(trials.path.read_bytes(), lambda held: [{**held[0], **change}, *held[1:]])
-    with pytest.raises(ValueError, match=re.escape(message)):
-        [*check_pairs(content)]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
         (lambda held: [*held[:3], *held[4:]], "has the number 4: one is missing"),
         (lambda held: [*held[:2], {**held[2], "policy": held[1]["policy"]}], "of the log is of the policy before"),
         (lambda held: [*held, {"number": len(held), "withdrawn": 2}], "does not withdraw the last trial"),
@@ -169,12 +154,14 @@ def test_declarations_that_prove_nothing(change, message, tmp_path):
         (lambda held: [*held[:2], {**held[2], "score": 1.0}], "has not one outcome"),
         (lambda held: [*held[:3], {"number": 3, "policy": "new", "dropped": True}], "or leaves a single one"),
         (lambda held: [held[0], {"number": 1, "withdrawn": 0}], "does not withdraw the last trial"),
+        *((other_failures(x), "of the log has no success or failure") for x in (1, 1.0, "true", None)),
     ],
 )
-def test_entries_that_cannot_follow(change, message, tmp_path):
-    trials = made(tmp_path / "log.jsonl", 1, share=0)
+def test_entries_that_prove_nothing(change, message, content):
+    """Of what is declared, and of what follows."""
+    changed = change if callable(change) else lambda held: [{**held[0], **change}, *held[1:]]
     with pytest.raises(ValueError, match=re.escape(message)):
-        [*check_pairs(rewritten(trials.path.read_bytes(), change))]
+        [*check_pairs(rewritten(content, changed))]
 
 
 def test_scores_beyond_the_support(tmp_path):

@@ -433,6 +433,11 @@ def test_columns_of_a_folder_are_named(tmp_path):
     (tmp_path / "runs").mkdir()
     frame.drop(columns="trial").to_parquet(tmp_path / "runs" / "part.parquet")
     assert read_summary(tmp_path / "runs").unread == ("nudges",)
+    later = pd.DataFrame({"task": ["z"] * 4, "success": True, "lora": 1, "nudges": 1})  # a column that the first lacks
+    later.to_parquet(tmp_path / "runs" / "part2.parquet")
+    with pytest.warns(UserWarning, match="fewer than 5 rollouts"):
+        assert read_summary(tmp_path / "runs").unread == ("nudges", "lora")
+    (tmp_path / "runs" / "part2.parquet").unlink()
     assert "all rows count as one policy: nudges\n" in command("certify", tmp_path / "runs", *ASK).out
 
 
@@ -441,6 +446,11 @@ def test_other_arrays_are_named_and_moments_of_training_refused(tmp_path):
     np.savez(path, returns=returns, intervention=returns > 0.5)
     with pytest.warns(UserWarning, match="column 'intervention' sets"):
         assert read_returns(path).unread == ("intervention",)
+    np.savez(path, returns=returns, about="of May", net=np.arange(30) % 2, names=["ppo", "sac"] * 15)
+    assert read_returns(path).unread == ("net", "names")
+    np.savez(path, returns=returns, task_names=[f"{('ppo', 'sac')[i % 2]}/s{i}" for i in range(30)])
+    with pytest.warns(UserWarning, match="in which policies seem to be named"):
+        read_returns(path)
     np.savez(path, returns=returns, timesteps=np.arange(30) * 1000)
     with pytest.raises(ValueError, match="holds the array 'timesteps', as a learning curve does"):
         read_returns(path)
@@ -488,12 +498,61 @@ def test_labels_that_name_more_than_tasks_and_trials(label, trial, message):
         from_frame(frame, trial="trial")
 
 
-def test_columns_that_occur_twice_are_not_read(tmp_path):
-    """As blank ones that a spreadsheet leaves; others are named."""
+def test_columns_that_occur_twice_or_have_no_name_are_named(tmp_path):
+    """But for blank ones that a spreadsheet leaves."""
     path = tmp_path / "r.csv"
-    rows = "".join(f"t{i}x,{j},1,,,a,b\n" for i in range(6) for j in range(4))
+    rows = "".join(f"t{i}x,{j},1,,net{i % 3},a,b\n" for i in range(6) for j in range(4))
     path.write_text(f"task,trial,success,,,policy,policy\n{rows}")
-    assert read_returns(path).unread == ("policy",)
+    assert read_returns(path).unread == ("column 5", "policy")
+    assert read_returns(path).constant == {"column 4": ""}
+    pq.write_table(pa.table([["a", "b"], [1, 0], [1, 2]], names=["task", "success", ""]), tmp_path / "r.parquet")
+    assert read_returns(tmp_path / "r.parquet", trial=None).unread == ("column 3",)
+
+
+@pytest.mark.parametrize("name", ["reward_model", "passed_by", "outcome_by", "eval.result_dir"])
+def test_what_stands_around_records_is_named_though_it_is_called_after_outcomes(tmp_path, name):
+    first, *inner = name.split(".")
+    tasks = {f"s{i}x": {first: {inner[0]: f"m{i % 2}"} if inner else f"m{i % 2}", "trials": [1, 0]} for i in range(9)}
+    (tmp_path / "r.json").write_text(json.dumps({"success_rule": "any of 5", "tasks": tasks}))
+    data = read_returns(tmp_path / "r.json", records="tasks.*.trials.*", task="$1", trial="$2", value="outcome")
+    assert data.unread == (f"$1.{name}",)
+    assert data.constant == {"$0.success_rule": "any of 5"}
+
+
+def test_what_is_long_is_compared_whole(tmp_path):
+    """As options of a command around the records, and objects of many fields."""
+    long = (
+        [["x" * 300, f"net={i % 2}"] for i in range(9)],
+        [{f"k{j}": 1 for j in range(45)} | {"n": i} for i in range(9)],
+    )
+    for around in long:
+        tasks = {f"s{i}x": {"held": around[i], "trials": [{"success": 1}]} for i in range(9)}
+        (tmp_path / "r.json").write_text(json.dumps(tasks))
+        assert read_returns(tmp_path / "r.json", records="*.trials", task="$1", trial=None).unread == ("held",)
+
+
+def test_objects_without_fields_do_not_hide_those_of_others(tmp_path):
+    objects = [{}] + [{"net": f"n{i % 2}"} for i in range(7)]
+    path = recipe_and(tmp_path, pd.DataFrame({"task": [*"aabbccdd"], "success": [True] * 8, "extra": objects}))
+    assert read_returns(path, recipe=tmp_path / "r.toml").unread == ("extra", "extra.net")
+
+
+def test_names_and_entries_stand_on_one_line(tmp_path):
+    """A line of its own, or a code for the terminal, might read as a certificate or hide the name."""
+    frame = pd.DataFrame(
+        {**task_and_trial(), "success": True, "note": "x\nWith confidence 1: all.", "a\x1b[2K": range(200)}
+    )
+    frame.to_json(tmp_path / "r.jsonl", orient="records", lines=True)
+    told = command("certify", tmp_path / "r.jsonl", *ASK).out
+    assert "one policy: a?[2K\n" in told
+    assert "all rows: note x?With confidence 1: all.\n" in told
+
+
+def test_all_names_are_listed(tmp_path):
+    many = {f"c{i:03d}": range(i, i + 200) for i in range(60)} | {f"k{i:03d}": i for i in range(60)}
+    pd.DataFrame({**task_and_trial(), "success": True, **many}).to_csv(tmp_path / "r.csv", index=False)
+    told = command("certify", tmp_path / "r.csv", *ASK).out
+    assert all(name in told for name in many)
 
 
 def test_a_column_that_names_policies_without_repetition_is_told():

@@ -191,6 +191,18 @@ def test_the_content_decides_and_not_the_name(tmp_path, name):
         np.testing.assert_array_equal(read_returns(written(tmp_path, FILES[name], other)).returns, wanted.returns)
 
 
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [("lerobot", ("per_task", 1)), ("tau", (2, "info")), ("tau2", ("simulations", 1))]
+    + [("evalplus", ("eval", "HumanEval/1", 0))],
+)
+def test_what_is_none_of_the_tools_fields_is_named(tmp_path, name, keys):
+    data = read_returns(written(tmp_path, FILES[name]))
+    assert (data.unread, data.constant) == ((), {})
+    found = read_returns(written(tmp_path, edited(FILES[name], *keys, "net", value="b")))
+    assert [each.split(".")[-1] for each in found.unread] == ["net"]
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_names_are_those_of_the_tool(tmp_path, name):
     path = written(tmp_path, FILES[name])

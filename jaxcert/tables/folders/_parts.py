@@ -54,6 +54,7 @@ class Files:
         first, outer = next(iter(self.parts.items()))
         with _opened(folder / first) as file:
             self.names, self.layout = _layout(_parquet(file), outer, *self._wanted)
+        self.every = dict.fromkeys(self.names)  # columns of any file
 
     def batches(self, support: tuple[float, float]) -> Iterator[tuple[Any, np.ndarray]]:
         """The rows of all files: the label of each task, an array of pyarrow, and its return, float64.
@@ -77,7 +78,8 @@ class Files:
         self, parquet: Any, outer: Mapping[str, str], support: tuple[float, float]
     ) -> Iterator[tuple[Any, np.ndarray]]:
         (task, _, value), label = self.layout.columns, outer.get(self.layout.columns.task)
-        (_, layout), policy = _layout(parquet, outer, *self._wanted), _policy_in(parquet, label, self.layout)
+        (names, layout), policy = _layout(parquet, outer, *self._wanted), _policy_in(parquet, label, self.layout)
+        self.every.update(dict.fromkeys(names))
         if layout != self.layout or policy | self._policy != self._policy | policy:
             expected = f"expected, as in the first file, {_shown(self.layout, self._policy)}"
             raise ValueError(f"has {_shown(layout, policy)}; {expected}")

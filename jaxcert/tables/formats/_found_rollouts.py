@@ -127,6 +127,8 @@ class Format(NamedTuple):
     recognises: Callable[[Content], bool]  # by its content; another version of it is of this kind, too
     read: Callable[[Content], Rollouts]
     fixed_list: bool = True  # whether its tasks are a list that somebody made, such as a benchmark
+    records: str = ""  # the place of the records, for what they hold besides
+    own: str = ""  # fields that are read, or that the tool writes for whatever policy
 
 
 def holds(*alternatives: Sequence[str]) -> Callable[[Content], bool]:

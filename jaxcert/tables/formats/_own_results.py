@@ -258,10 +258,26 @@ def _passed(status: Place) -> bool:
     return status.value == "pass"
 
 
+# Fields that the tools write for whatever policy: those of records, and those around them.
+_INSPECT = """
+id epoch scores input choices target messages output error limit uuid started_at completed_at total_time working_time
+store events attachments timelines error_retries retries sandbox files setup model_usage role_usage completed
+message_count version status eval plan results stats reductions log_updates
+"""
+_LEROBOT = "task_group task_id metrics overall per_group"
+_TAU = "task_id trial reward traj info.task info.source info.error info.traceback info.reward_info info.user_cost"
+_TAU2 = """
+id task_id trial seed timestamp start_time end_time duration termination_reason agent_cost user_cost reward_info
+messages tasks info simulation_index
+"""
+_EVALPLUS = "task_id solution base_status plus_status base_fail_tests plus_fail_tests date hash pass_at_k"
+
+_IS_LEROBOT = holds(["per_task"], ["per_episode", "aggregated"])
+_IS_TAU2 = holds(["tasks", "simulations"], ["tasks", "info"])
 FORMATS_BY_HAND = (
-    Format("an Inspect log", _is_inspect, _inspect),
-    Format("a LeRobot evaluation", holds(["per_task"], ["per_episode", "aggregated"]), _lerobot),
-    Format("tau-bench results", _is_tau, _tau),
-    Format("tau2-bench results", holds(["tasks", "simulations"], ["tasks", "info"]), _tau2),
-    Format("EvalPlus results", holds(["eval", "hash"]), _evalplus),
+    Format("an Inspect log", _is_inspect, _inspect, True, "samples.*", _INSPECT),
+    Format("a LeRobot evaluation", _IS_LEROBOT, _lerobot, True, "per_task.*", _LEROBOT),
+    Format("tau-bench results", _is_tau, _tau, True, "*", _TAU),
+    Format("tau2-bench results", _IS_TAU2, _tau2, True, "simulations.*", _TAU2),
+    Format("EvalPlus results", holds(["eval", "hash"]), _evalplus, True, "eval.*.*", _EVALPLUS),
 )

@@ -40,12 +40,20 @@ class Recipe(NamedTuple):
     number: str = ""  # a field that says how many rollouts there are
     unfinished: str = ""  # a field that says why a rollout has no outcome
     policy: tuple[str, ...] = ()  # fields that have to be the same in all records
+    own: str = ""  # fields that the tool writes for whatever policy, which are not named as unread
     fixed_list: bool = True  # whether the tasks are a list that somebody made
     remark: str = ""  # what is worth knowing
 
     def format(self) -> Format:
         """The kind of file that it describes."""
-        return Format(self.name, holds(self.recognise), self._read, self.fixed_list)
+        return Format(self.name, holds(self.recognise), self._read, self.fixed_list, self.records, self._own)
+
+    @property
+    def _own(self) -> str:
+        """The fields that are read, or that the tool writes for whatever policy."""
+        fields = [self.task, self.trial, self.unfinished, self.number, *self.counts, *self.policy, self.own]
+        fields += [how.partition(" = ")[0] for how in self.values.values()]
+        return " ".join([*fields, *(path.split(".")[0] for path in self.lists)])
 
     def _read(self, content: Content) -> Rollouts:
         rows = (self._of_lists if self.lists else self._of_records)(Place(content.json))
@@ -71,8 +79,7 @@ class Recipe(NamedTuple):
         names = dict.fromkeys(name for record in records for name in record)
         columns = {name: coded(as_objects(record.get(name) for record in records)) for name in names}
         parts = dict(part for name, column in columns.items() for part in nested(name, column))
-        read = {self.task, self.unfinished, *self.counts, *self.policy}
-        read |= {how.partition(" = ")[0] for how in self.values.values()}
+        read = self._own.split()
         return {name: entries for name, entries in parts.items() if name not in read and not _is_place(name, entries)}
 
     def _of_lists(self, whole: Place) -> list[Row]:

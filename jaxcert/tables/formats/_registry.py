@@ -1,8 +1,10 @@
 """The kinds of files that are known, one line for each, and the way from a file's content to its returns."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
+from jaxcert.tables._json_records import fields_beside
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
 from jaxcert.tables.formats._found_rollouts import Content, arranged, kind_of
@@ -39,7 +41,13 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[R
     kind = kind_of(content, (*OF_ONE_TASK, *FORMATS), own=own)
     if isinstance(kind, OneTask):
         raise ValueError(f"{kind.alone}; {_a_file_per_task(path)}")
-    return None if kind is None else arranged(kind, kind.read(content), roles)
+    if kind is None:
+        return None
+    returns, said = arranged(kind, kind.read(content), roles)
+    # An archive holds a summary of each sample.
+    whole, place = (content.json_of("summaries.json"), "*") if content.is_zip else (content.json, kind.records)
+    unread, constant = fields_beside(whole, place, kind.own.split())
+    return dataclasses.replace(returns, unread=unread, constant=constant), said
 
 
 def _a_file_per_task(path: Path) -> str:
