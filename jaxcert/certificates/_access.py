@@ -45,6 +45,7 @@ class Answer(Batched):
 
     delta: Any
     question: Any = ""
+    metrics: Any = ()  # of which it is, by name, once for each requirement
     # The fields in its repr, in this order: arrays, then settings.
     _shown: ClassVar[tuple[str, ...]]
 

@@ -146,10 +146,6 @@ class Question:
         required = settings.get("requirements") if self.takes("requirements") else None
         return {name: each.support for name, each in requirements_of(required).items()} if required else {}
 
-    def metrics_of(self, answer: Any) -> tuple[str, ...]:
-        """The same of an answer."""
-        return tuple(dict.fromkeys(getattr(answer, "metrics", ())))
-
     @property
     def declared(self) -> Mapping[str, Any]:
         """Parameters with one value that allows an answer at all; they are recorded with it."""

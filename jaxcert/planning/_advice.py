@@ -77,7 +77,7 @@ def advise(
     if limit is not None:
         check_count("limit", limit)
     wanted = _wanted(safety)
-    if question.metrics_of(certificate):
+    if certificate.metrics:
         return (advice_on_requirements(certificate, num_rollouts, wanted),)
     if support is None:
         raise ValueError("support is not given; expected (a, b), as it was declared")

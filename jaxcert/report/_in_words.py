@@ -198,7 +198,7 @@ class Groups(NamedTuple):
         """The rows for drawing, with the observed numbers."""
         found: dict[str, Interval] = {}
         for name, answer, files in zip(self.names, self.answers, self.files, strict=True):
-            means = None if self.question.metrics_of(answer) else observed_means(files)
+            means = None if answer.metrics else observed_means(files)
             found |= intervals_of(answer, self.question, means, name, self.policies)
         return found
 

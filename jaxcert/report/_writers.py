@@ -145,7 +145,7 @@ def _check_sample(
         told = f"certificate is of tasks from strata, the question {question.name!r} has a record of these"
         raise ValueError(f"{told} with their frequencies in a file that names the stratum of each task")
     num_weights = int(getattr(certificate, "max_weight", None) is not None)
-    num_policies, metrics = 2 if of_two(certificate) else 1, question.metrics_of(certificate)
+    num_policies, metrics = 2 if of_two(certificate) else 1, dict.fromkeys(certificate.metrics)
     if num_policies not in question.numbers_of_policies:
         instead = "certify_improvement and certify_mean_difference have records"
         count = "two policies" if num_policies > 1 else "one policy"

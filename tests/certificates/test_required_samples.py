@@ -24,8 +24,6 @@ from jaxcert import (
     stratified,
     weighted,
 )
-from jaxcert.report import certificate_record, verify, write_certificates
-from jaxcert.tables import read_returns
 
 RNG = np.random.default_rng(0)
 REWARD = (RNG.beta(6, 2, (60, 1)) * RNG.uniform(0.8, 1, (60, 12))).astype(np.float32)
@@ -111,11 +109,8 @@ def test_every_moment_together_fails_with_at_most_delta(precision, of_returns):
     smallest = history[:, -1]  # so far
     worst = 0.0
     for both in (0.0, 0.5, 1.0):
-        bad = np.asarray([0, *(1 - both) * COIN[:M], *both * COIN[:M]])
-        bad[0] = COIN[M]
         for risk in np.unique(smallest[smallest < 1]).tolist():
-            law = bad * (risk + 1e-6)
-            law[0] += 1 - risk - 1e-6
+            law = _law(risk + 1e-6, both)
             worst = max(worst, float(np.sum(np.prod(law[rows], axis=1)[smallest <= risk])))
     assert 0.01 < worst <= DELTA * (1 + 1e-5)
 
@@ -172,31 +167,6 @@ def test_under_jit_and_vmap():
     assert (float(bad.safety), int(bad.status)) == (0.0, Status.INVALID_INPUT)
 
 
-def test_a_file_of_weighted_tasks_is_verified(tmp_path):
-    np.savez(tmp_path / "m.npz", reward=REWARD, passed=PASSED)
-    np.savez(tmp_path / "w.npz", returns=WEIGHTS[:, None])
-    files = [read_returns(tmp_path / "m.npz", value=name, metric=True) for name in BOTH]
-    first, *others = [*files, read_returns(tmp_path / "w.npz")]
-    data = {name: each.returns for name, each in zip(BOTH, files, strict=True)}
-    found = certify_requirements(weighted(data, WEIGHTS, max_weight=1.5), BOTH, delta=0.1)
-    record = certificate_record(found, data=first, others=others)
-    assert record["settings"]["max_weight"] == 1.5
-    write_certificates(tmp_path / "c.json", [record])
-    given = [tmp_path / "m.npz", tmp_path / "w.npz"]
-    assert verify(tmp_path / "c.json", tmp_path / "m.npz", others=given).ok
-    record["rows"][0]["safety"] += 0.01
-    write_certificates(tmp_path / "c.json", [record])
-    assert not verify(tmp_path / "c.json", tmp_path / "m.npz", others=given).ok
-
-
-def test_sentences_name_the_tasks_and_the_moments():
-    data = {"reward": REWARD, "passed": PASSED}
-    said = str(certify_requirements(stratified(data, STRATA), BOTH, delta=0.1))
-    assert "on a new task from 0, 1 or 2, each as likely, the expected reward is at least 0.5 and the" in said
-    said = str(certify_requirements(data, BOTH, delta=0.1, method="anytime"))
-    assert said.startswith("With confidence 0.9, at every moment of the sampling of tasks: on a new task from the same")
-
-
 @pytest.mark.parametrize(
     ("data", "settings", "words"),
     [
@@ -225,11 +195,3 @@ def test_a_list_has_no_weights_and_no_moments():
     found = certify_requirements({"reward": REWARD}, {"reward": BOTH["reward"]}, delta=0.1)
     with pytest.raises(ValueError, match="certificate has no history"):
         found.first_reached(0.5)
-
-
-def test_an_upper_limit_at_every_moment():
-    wanted = {"cost": at_most(0.5, support=(0, 1))}
-    found = certify_requirements({"cost": 1 - REWARD}, wanted, delta=0.1, complete=True, method="anytime")
-    assert float(found.safety) == pytest.approx(
-        float(certify_anytime(REWARD, 0.5, support=(0, 1), delta=0.1).safety[0])
-    )

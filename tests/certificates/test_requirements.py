@@ -54,10 +54,11 @@ def test_one_requirement_is_what_certify_says(precision, settings, masked):
 
 def test_at_most_is_at_least_of_what_is_left():
     for returns, most, least in ((COST, WANTED["cost"], at_least(-0.5, support=(-1, 0))), (HIT, at_most(0.5), None)):
-        found = certify_requirements({"c": returns}, {"c": most}, delta=0.1, complete=True)
-        other = {"c": -returns if least else ~returns}
-        wanted = certify_requirements(other, {"c": least or at_least(0.5)}, delta=0.1)
-        assert float(found.safety) == float(wanted.safety) > 0
+        for method in (None, "anytime"):
+            found = certify_requirements({"c": returns}, {"c": most}, delta=0.1, complete=True, method=method)
+            other = {"c": -returns if least else ~returns}
+            wanted = certify_requirements(other, {"c": least or at_least(0.5)}, delta=0.1, method=method)
+            assert float(found.safety) == float(wanted.safety) > 0
 
 
 # --- several --------------------------------------------------------------------------------------------------------

@@ -67,18 +67,6 @@ def test_it_fails_with_probability_at_most_delta_whatever_the_strata(sizes, freq
     assert failure(sizes, frequencies, epsilon) <= delta
 
 
-def test_a_delta_above_a_quarter_is_refused():
-    sample = stratified(np.ones((12, 4), np.float32), np.repeat([0, 1], (3, 9)))
-    with pytest.raises(ValueError, match=r"delta is 0\.4; for tasks drawn within strata at most 0\.25 is proved"):
-        certify(sample, 0.5, support=(0, 1), delta=0.4, beta=BETA)
-
-
-def test_weights_are_frequencies_by_those_of_the_sample():
-    sample = stratified(np.ones((8, 2)), [0] * 2 + [1] * 6, frequencies={0: 0.5, 1: 0.5})
-    np.testing.assert_allclose(sample.weights, [2] * 2 + [2 / 3] * 6, rtol=1e-12)
-    assert sample.max_weight == max(sample.weights)
-
-
 def test_a_binomial_tail_above_a_quarter_is_none_of_strata():
     """Where the ordinary certificate is false; traced, a delta above 1/4 counts as 1/4."""
     sizes, delta = (3, 9), 0.4
@@ -87,6 +75,8 @@ def test_a_binomial_tail_above_a_quarter_is_none_of_strata():
     plain = certify(values, 0.5, delta=delta, **settings)
     assert failure(sizes, np.asarray(sizes) / 12, np.asarray(plain.epsilon[..., 0], np.float64)) > delta
     sample = stratified(values, np.repeat([0, 1], sizes))
+    with pytest.raises(ValueError, match=r"delta is 0\.4; for tasks drawn within strata at most 0\.25 is proved"):
+        certify(sample, 0.5, delta=delta, **settings)
     assert np.all(certify(sample, 0.5, delta=delta, method="soft", support=(0, 1)).epsilon > 0)  # for any delta
     traced = jax.jit(lambda level: certify(sample, 0.5, delta=level, **settings).epsilon)
     np.testing.assert_array_equal(traced(delta), traced(0.25))
@@ -114,8 +104,10 @@ def test_other_frequencies_are_the_weights_that_follow_from_them(method, questio
     x, kinds = passed(7), np.asarray(["a"] * 50 + ["b"] * 150)
     settings = {"certify": {"thresholds": 0.5, "method": method}, "certify_cvar": {"alpha": 0.2, "cap": 1.0}}
     ask = {"delta": 0.05, **settings.get(question, {})}
-    found = getattr(jaxcert, question)(stratified(x, kinds, frequencies={"a": 0.5, "b": 0.5}), **ask)
-    weights = np.where(kinds == "a", 2, 2 / 3)
+    sample, weights = stratified(x, kinds, frequencies={"a": 0.5, "b": 0.5}), np.where(kinds == "a", 2, 2 / 3)
+    np.testing.assert_allclose(sample.weights, weights, rtol=1e-12)
+    assert sample.max_weight == max(sample.weights)
+    found = getattr(jaxcert, question)(sample, **ask)
     weighted = getattr(jaxcert, question)(jaxcert.weighted(x, weights, max_weight=2.0), **ask)
     name = "safety" if question == "certify" else "mean"
     np.testing.assert_allclose(getattr(found, name), getattr(weighted, name), rtol=1e-5)

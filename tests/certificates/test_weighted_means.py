@@ -7,7 +7,7 @@ import pytest
 from bounds.exact_bounds import Sample, betting, rational
 from flint import arb
 
-from jaxcert import Status, certify, certify_cvar, certify_mean, certify_weighted, paired, weighted
+from jaxcert import Status, certify_cvar, certify_mean, paired, weighted
 
 N, M = 24, 4
 RNG = np.random.default_rng(0)
@@ -54,16 +54,6 @@ def test_it_fails_at_most_with_delta_if_some_tasks_are_bad(bad, weight):
     found = certify_cvar(sample, 0.5, cap=1.0, **GOOD, validate=False).mean[:, 0]
     assert pmf[np.asarray(found) > truth + 1e-7].sum() <= 0.1
     assert np.max(found) > 0.25
-
-
-def test_certify_of_weighted_tasks_is_certify_weighted():
-    sample = weighted(RETURNS, WEIGHTS, max_weight=2.5)
-    for settings in ({}, {"method": "soft"}, {"beta": 0.2, "bound": "hoeffding"}):
-        one = certify(sample, [0.2, 0.5], **GOOD, **settings)
-        other = certify_weighted(RETURNS, [0.2, 0.5], WEIGHTS, max_weight=2.5, **GOOD, **settings)
-        assert type(one) is type(other)
-        for leaf, same in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
-            np.testing.assert_array_equal(leaf, same)
 
 
 def test_under_jit_with_masks_and_of_pairs():

@@ -9,7 +9,7 @@ import sys
 import cli_harness
 import numpy as np
 import pytest
-from cli_harness import command, refused
+from cli_harness import refused, session
 
 from jaxcert.report import check_trials
 from jaxcert.report.check_trials import check_pairs
@@ -18,108 +18,100 @@ from jaxcert.rollouts import PairedTrials
 
 pytest.importorskip("filelock")
 
-PAIRS = ("--policies", "new,old", "--delta", 0.05, "--seed", 1)
-
-
-@pytest.fixture
-def log(tmp_path):
-    outcome = command("trial", "start", tmp_path / "ab.jsonl", *PAIRS, "--pairs", 60)
-    assert (outcome.status, outcome.err) == (0, "")
-    return tmp_path / "ab.jsonl"
-
-
+SHORT = {
+    "START": "trial start ab.jsonl --policies new,old --delta 0.05 --seed 1",
+    "ADD": "trial add ab.jsonl --policy",
+    "STATUS": "trial status ab.jsonl",
+}
+BETTER = "new is better: with confidence 0.95, on new scenes new succeeds more often than old"
 said = functools.partial(cli_harness.said, "trial")
 
 
-def tried(log, new, old) -> str:
-    """What is said after a pair with these outcomes, of which the command says which comes first."""
-    out = ""
-    for _ in range(2):
-        label = said("next", log).strip()
-        out = said("add", log, "--policy", label, "--success" if {"new": new, "old": old}[label] else "--failure")
-    return out
+@pytest.fixture(autouse=True)
+def log(there):
+    return there / "ab.jsonl"
+
+
+def run(script):
+    return session(script, **SHORT)
+
+
+def made(log, *outcomes) -> None:
+    """Pairs with these outcomes of new and old, in the order that was drawn."""
+    trials = PairedTrials(log)
+    for pair in outcomes:
+        for place in trials.declared.order(trials.num_pairs):
+            trials.add(("new", "old")[place], pair[place])
+
+
+WON, ALIKE = (True, False), (True, True)
 
 
 def test_from_the_start_to_the_answer(log):
-    assert said("next", log) == "new\n"
-    assert said("add", log, "--policy", "new", "--success") == "pair 1: new success; next: old, on the same scene\n"
-    out = said("add", log, "--policy", "old", "--failure")
-    tally, hope = "new won 1, old 0, 0 alike", "go on: about 6 pairs more if it goes on like this"
-    assert out == f"pair 1: new success, old failure; {tally}; {hope}; next: new\n"
-    out = tried(log, True, True)
-    assert out.startswith("pair 2: new success, old success; new won 1, old 0, 1 alike; go on: about ")
-    for _ in range(5):
-        out = tried(log, True, False)
-    assert "new won 6, old 0, 1 alike; go on: about 1 pair more if it goes on like this; next: " in out
-    out = tried(log, True, False)
-    answer = "new is better: with confidence 0.95, on new scenes new succeeds more often than old"
-    assert out == f"pair 8: new success, old failure; new won 7, old 0, 1 alike; {answer}\n"
-    assert said("status", log, "--plot", log.with_suffix(".png")) == f"8 pairs: new won 7, old 0, 1 alike\n{answer}\n"
+    run("""
+        START --pairs 60
+        trial next ab.jsonl -> = new
+        ADD new --success -> = pair 1: new success; next: old, on the same scene
+        ADD old --failure -> ^pair 1: new success, old failure; new won 1, old 0, 0 alike; go on: about 6 pairs more
+        STATUS -> go on: about 6 pairs more if it goes on like this next: new
+    """)
+    made(log, ALIKE, *[WON] * 5)
+    run("STATUS -> ^7 pairs: new won 6, old 0, 1 alike go on: about 1 pair more if it goes on like this next: ")
+    first, second = (("new", "old")[place] for place in PairedTrials(log).declared.order(7))
+    flags = {"new": "--success", "old": "--failure"}
+    run(f"""
+        ADD {first} {flags[first]} -> = pair 8: {first} {flags[first][2:]}; next: {second}, on the same scene
+        ADD {second} {flags[second]} -> = pair 8: new success, old failure; new won 7, old 0, 1 alike; {BETTER}
+        STATUS --plot ab.png -> = 8 pairs: new won 7, old 0, 1 alike {BETTER}
+        trial next ab.jsonl !> =
+        ADD new --success => new is shown to be better, and another trial is no evidence
+        verify ab.jsonl -> ^proven after 8 pairs: {BETTER.split(": ")[1]}.
+        verify c.json => expected RETURNS as well
+    """)
     assert log.with_suffix(".png").stat().st_size > 0
-    assert command("trial", "next", log) == (1, "", "")
-    assert "new is shown to be better, and another trial is no evidence" in refused(
-        "trial", "add", log, "--policy", "new", "--success"
-    )
-    assert [*check_pairs(log.read_bytes())] == [f"proven after 8 pairs: {answer.split(': ')[1]}."]
-    status, out, _ = command("verify", log)
-    assert (status, out.splitlines()[0]) == (0, f"proven after 8 pairs: {answer.split(': ')[1]}.")
+    assert [*check_pairs(log.read_bytes())] == [f"proven after 8 pairs: {BETTER.split(': ')[1]}."]
     log.write_bytes(log.read_bytes().replace(b'"success": false', b'"success": true', 1))
-    status, out, _ = command("verify", log)
-    assert (status, out) == (1, "refused: line 3 of the log has another hash\n")
-    assert "expected RETURNS as well" in refused("verify", "c.json")
+    run("verify ab.jsonl !> = refused: line 3 of the log has another hash")
 
 
 def test_what_can_be_shown_no_more(log):
+    run("START --pairs 60")
     trials = PairedTrials(log)
     for pair in range(30):
         for label in ("new", "old"):
             trials.add(label, (label == "new") == (pair % 2 == 0))
-    out = said("status", log)
     lead = "only a lead of 0.7 or more from here on can be shown within 60 pairs"
-    assert f"go on: no end in sight if it goes on like this; {lead}\n" in out
-    assert "17 pairs in another order than was drawn" in out
-    trials = PairedTrials(log)
-    for _ in range(19):
-        for label in ("new", "old"):
-            trials.add(label, True)
-    out = said("status", log)
-    assert "stop: no difference can be shown any more within 60 pairs\n" in out
-    for _ in range(11):
-        out = tried(log, True, True)
-    assert out == "pair 60: new success, old success; new won 15, old 15, 30 alike; neither is shown to be better " + (
-        "within 60 pairs\n"
-    )
-    assert "all 60 pairs are made, and another trial is no evidence" in refused(
-        "trial", "add", log, "--policy", "new", "--success"
-    )
+    run(f"STATUS -> go on: no end in sight if it goes on like this; {lead} | 17 pairs in another order than was drawn")
+    made(log, *[ALIKE] * 19)
+    run("STATUS -> stop: no difference can be shown any more within 60 pairs")
+    made(log, *[ALIKE] * 11)
+    run("""
+        STATUS -> ^60 pairs: new won 15, old 15, 30 alike | neither is shown to be better within 60 pairs
+        ADD new --success => all 60 pairs are made, and another trial is no evidence
+    """)
 
 
 def test_trials_that_were_withdrawn(log):
-    for _ in range(8):
-        out = tried(log, True, False)
-        if "better" in out:
-            break
-    out = said("undo", log, "--why", "typed failure, it was a success")
+    run("START --pairs 60")
+    made(log, *[WON] * 7)
+    out = run("trial undo ab.jsonl --why 'typed failure, it was a success'")
     assert re.match(r"withdrawn: trial 14, of (new|old); 1 in all\npair 7: ", out)
-    label = said("next", log).strip()
-    assert "new is better" in said("add", log, "--policy", label, "--success" if label == "new" else "--failure")
-    lines = said("status", log).splitlines()
-    assert lines[0] == "7 pairs: new won 7, old 0, 0 alike"
-    assert lines[2].startswith("1 withdrawn (typed failure, it was a success): the above holds only if none was")
-    counted = "If both policies lose the withdrawn pairs, whatever the reasons"
-    assert lines[3] == f"{counted}: neither is shown to be better"
+    label = PairedTrials(log).next_policy()
+    run(f"""
+        ADD {label} {"--success" if label == "new" else "--failure"} -> new is better
+        STATUS -> ^7 pairs: new won 7, old 0, 0 alike | 1 withdrawn (typed failure, it was a success): the above holds
+        STATUS -> If both policies lose the withdrawn pairs, whatever the reasons: neither is shown to be better
+    """)
     checked = [*check_pairs(log.read_bytes())]
     assert checked[0].startswith("proven after 7 pairs: ")
     assert checked[1].startswith("nothing is proven: neither is shown to be better in 7 pairs (with each pair of a")
 
 
-def test_blinded(tmp_path):
-    log = tmp_path / "ab.jsonl"
-    assert "X and Y in pairs" in said("start", log, *PAIRS, "--blinded")
-    trials, shown = PairedTrials(log), ""
-    while (label := trials.next_policy()) is not None:
-        shown += said("add", log, "--policy", label, "--success" if label == "Y" else "--failure")
-        trials = PairedTrials(log)
+def test_blinded(log):
+    run("START --blinded -> X and Y in pairs")
+    shown = ""
+    while (label := (trials := PairedTrials(log)).next_policy()) is not None:
+        shown += run(f"ADD {label} {'--success' if label == 'Y' else '--failure'}")
     before, answer = shown.rsplit("; ", 1)
     assert "new" not in before
     assert "old" not in before
@@ -163,11 +155,12 @@ def test_three_blinded_policies_of_which_one_is_dropped(tmp_path):
         assert f"new succeeds more often than {other}" in proven
 
 
-def test_scores(tmp_path):
-    log, rng = tmp_path / "ab.jsonl", np.random.default_rng(0)
-    said("start", log, *PAIRS, "--support", 0, 10, "--margin", 0.5)
-    assert said("status", log) == "0 pairs: no score of both\ngo on\nnext: new\n"
-    out = ""
+def test_scores(log):
+    rng, out = np.random.default_rng(0), ""
+    run("""
+        START --support 0 10 --margin 0.5
+        STATUS -> = 0 pairs: no score of both go on next: new
+    """)
     for _ in range(40):
         if (label := PairedTrials(log).next_policy()) is None:
             break
@@ -179,7 +172,8 @@ def test_scores(tmp_path):
 
 
 def test_files_are_of_tasks(log, tmp_path):
-    tried(log, True, False)
+    run("START")
+    made(log, WON)
     message = refused("trial", "status", log, "--json", tmp_path / "c.json")
     proof = f"of pairs the log is the proof: jaxcert verify {shlex.quote(str(log))}, or python "
     assert f"--json is for tasks; {proof}" in message

@@ -47,23 +47,30 @@ def sentence(script):
     return run(script).partition("With confidence")[2]
 
 
-def test_columns_and_arrays_give_the_same():
+def test_what_is_said():
+    """Of columns as of arrays; an event that is no success may have to be rare; a line says what is not shown."""
     told = sentence("certify m.npz ASKED --strict --ignore collision")
     assert told == sentence("certify m.csv ASKED --strict --ignore collision --ignore light") != ""
     assert "the expected reward is at least 0.4 and the expected cost is at most 0.6, all at once," in told
-
-
-def test_what_is_said():
-    """An event that is no success may be required to be rare, its probability; a line says what is not shown."""
-    run("""
+    few = "--method soft or --beta auto often certify more, if chosen before the data"
+    run(f"""
+        choose m.csv --value reward -> Of several requirements: with so few rollouts of each task, {few}.
         certify m.csv --requirement 'collision <= 0.3' --complete --delta 0.1 --strict OTHERS -> is at most 0.3
-        certify m.csv HARDER -> are not shown to meet every requirement: reward >= 0.8 on | cost <= 0.6 on 0.
+        certify m.csv HARDER -> not shown to meet every requirement: reward >= 0.8 on | cost <= 0.6 on 0. | {few}.
     """)
     assert run("certify m.csv ASKED --by light").count("all at once") == 2
 
 
 def test_a_file_is_verified_and_an_altered_one_is_not(folder):
-    run("certify m.csv ASKED --json c.json\nverify c.json m.csv")
+    run("""
+        certify m.csv ASKED --strata light --json s.json -> on a new task from a or b, each as likely, the expected
+        verify s.json m.csv -> verified: 1 certificate, 1 statement
+        certify m.csv ASKED --method anytime --json d.json -> With confidence 0.9, at every moment of the sampling
+        verify d.json m.csv -> verified: 1 certificate, 1 statement
+        certify m.csv ASKED --suite --strata light => the question 'suite_requirements' is not about strata
+        certify m.csv ASKED --json c.json
+        verify c.json m.csv
+    """)
     text = (folder / "c.json").read_text()
     for old, new in (("cost <= 0.6", "cost <= 0.5"), ("reward >= 0.4", "reward >= 0.45"), ('"cost"', '"reward"')):
         assert old in text
@@ -95,24 +102,6 @@ def _split(row):
     return row.split(",")
 
 
-def test_strata_and_every_moment_from_the_shell():
-    run("""
-        certify m.csv ASKED --strata light --json c.json -> on a new task from a or b, each as likely, the expected
-        verify c.json m.csv -> verified: 1 certificate, 1 statement
-        certify m.csv ASKED --method anytime --json d.json -> With confidence 0.9, at every moment of the sampling
-        verify d.json m.csv -> verified: 1 certificate, 1 statement
-        certify m.csv ASKED --suite --strata light => the question 'suite_requirements' is not about strata
-    """)
-
-
-def test_few_rollouts_are_said_early():
-    said = "--method soft or --beta auto often certify more, if chosen before the data"
-    run(f"""
-        choose m.csv --value reward -> Of several requirements: with so few rollouts of each task, {said}.
-        certify m.csv HARDER -> {said}.
-    """)
-
-
 def test_a_file_with_witnesses_is_proven(folder):
     run("""
         certify m.csv RARE --json c.json --witness
@@ -136,16 +125,10 @@ def test_a_metric_is_the_column_of_its_name(folder):
     assert "Traceback" not in "".join(map(str, command("verify", out, folder / "m.csv")))
 
 
-def test_a_protocol_of_successes_asks_as_certify_does():
-    run("""
-        lock p.toml RARE SIZES
-        lock q.toml RARE SIZES --value reward => --requirement already names
-    """)
-    assert sentence("certify m.csv RARE") == sentence("certify m.csv --protocol p.toml") != ""
-
-
 def test_a_protocol_locks_them():
     run("""
+        lock r.toml RARE SIZES
+        lock q.toml RARE SIZES --value reward => --requirement already names
         lock p.toml ASKED SIZES
         certify m.csv --protocol p.toml --json c.json
         verify c.json m.csv --protocol p.toml
@@ -153,6 +136,7 @@ def test_a_protocol_locks_them():
         certify m.csv EASIER --json c.json --force
         verify c.json m.csv --protocol p.toml !>
     """)
+    assert sentence("certify m.csv RARE") == sentence("certify m.csv --protocol r.toml") != ""
 
 
 @pytest.mark.parametrize("more", ["", "--tasks-in-report"])

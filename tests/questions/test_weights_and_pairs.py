@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from asked_questions import FIXED, WEIGHTS, A, check_alterations, options_of, write_files
+from asked_questions import REQUIRED, WEIGHTS, A, check_alterations, options_of, write_files
 from cli_harness import command, refused
 
 import jaxcert
@@ -16,21 +16,43 @@ def files(tmp_path_factory):
     return write_files(tmp_path_factory.mktemp("files"))
 
 
-@pytest.mark.parametrize("name", ["mean", "cvar"])
+IN = {"support": (0.0, 1.0)}
+WEIGHTED = {
+    "weighted": lambda sample: jaxcert.certify(sample, [0.1, 0.3], **IN, delta=0.1),
+    "mean": lambda sample: jaxcert.certify_mean(sample, **IN, delta=0.1),
+    "cvar": lambda sample: jaxcert.certify_cvar(sample, [0.25, 1.0], cap=[0.8, 1.0], **IN, delta=0.1),
+    "requirements": lambda sample: jaxcert.certify_requirements(sample, **REQUIRED, delta=0.1),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
 def test_a_weighted_sample_is_verified_with_the_file_of_its_weights(files, name, tmp_path):
-    data, weights = read_returns(files / "a.npz"), read_returns(files / "w.npz")
-    sample = jaxcert.weighted(data.returns, weights.returns[:, 0], max_weight=1.5)
-    question = QUESTIONS[name]
-    fixed = {} if question.fixed is None else {question.fixed: FIXED[question.each]}
-    found = question.function(sample, **fixed, support=(0, 1), delta=0.1, **options_of(name))
-    asked = {"support": (0.0, 1.0), "data": data}
-    write_certificates(tmp_path / "c.json", [certificate_record(found, **asked, others=[weights])])
-    assert verify(tmp_path / "c.json", files / "a.npz", others=[files / "w.npz"]).ok
+    """Which files of returns alone do not repeat, nor a page shows."""
+    metrics, question = QUESTIONS[name].metrics(options_of(name)), QUESTIONS[name]
+    first, *more = [read_returns(files / "a.npz", value=each, metric=True) for each in metrics or ["returns"]]
+    weights, support = read_returns(files / "w.npz"), IN if question.has_support else {}
+    returns = dict(zip(metrics, (each.returns for each in (first, *more)), strict=True)) if metrics else first.returns
+    found = WEIGHTED[name](jaxcert.weighted(returns, weights.returns[:, 0], max_weight=1.5))
+    with_weights, alone = (
+        certificate_record(found, **support, data=first, others=[*more, *last]) for last in ([weights], [])
+    )
+    again = [files / "a.npz"] * len(more)
+    write_certificates(tmp_path / "c.json", [with_weights])
+    assert verify(tmp_path / "c.json", files / "a.npz", others=[*again, files / "w.npz"]).ok
     with pytest.raises(ValueError, match=r"made from 2 files of returns, a.npz, w.npz; given are 1"):
         verify(tmp_path / "c.json", files / "a.npz")
     np.savez(tmp_path / "w.npz", returns=WEIGHTS[::-1, None])
-    assert "sha256" in str(verify(tmp_path / "c.json", files / "a.npz", others=[tmp_path / "w.npz"]))
-    assert "several numbers for a task" in str(verify(tmp_path / "c.json", files / "a.npz", others=[files / "b.npz"]))
+    for other, words in ((tmp_path / "w.npz", "sha256"), (files / "b.npz", "several numbers for a task")):
+        assert words in str(verify(tmp_path / "c.json", files / "a.npz", others=[*again, other]))
+    assert alone["settings"]["max_weight"] == 1.5
+    assert all("from the reweighted distribution" in row["sentence"] for row in alone["rows"])
+    write_certificates(tmp_path / "c.json", [alone])
+    assert "needs returns, weights; given: " in str(verify(tmp_path / "c.json", files / "a.npz"))
+    del alone["settings"]["max_weight"]
+    write_certificates(tmp_path / "c.json", [alone])
+    assert not verify(tmp_path / "c.json", files / "a.npz").ok
+    with pytest.raises(ValueError, match="a page shows what one policy or two do, on tasks like the sampled ones"):
+        write_report(tmp_path / "c.html", found, returns=A, **support, title="")
 
 
 @pytest.mark.parametrize("beta", [None, 0.5])
@@ -111,30 +133,6 @@ def test_a_record_is_about_as_many_policies_as_its_question_and_files():
     pairs = jaxcert.certify(jaxcert.paired(x, x), 0.0, delta=0.1, **support)
     with pytest.raises(ValueError, match="about two policies, the question 'safety' is not"):
         certificate_record(pairs, **support)
-
-
-WEIGHTED = {
-    "weighted": lambda sample, **settings: jaxcert.certify(sample, 0.1, **settings),
-    "mean": jaxcert.certify_mean,
-    "cvar": lambda sample, **settings: jaxcert.certify_cvar(sample, [0.5, 0.9], cap=0.5, **settings),
-}
-
-
-@pytest.mark.parametrize("name", WEIGHTED)
-def test_answers_about_weighted_tasks_have_records_that_files_of_returns_alone_do_not_repeat(files, name, tmp_path):
-    sample = jaxcert.weighted(A, np.tile([0.5, 1.5], 30), max_weight=1.5)
-    found = WEIGHTED[name](sample, support=(0.0, 1.0), delta=0.1)
-    data = read_returns(files / "a.npz")
-    held = certificate_record(found, support=(0.0, 1.0), data=data)
-    assert held["settings"]["max_weight"] == 1.5
-    assert all("from the reweighted distribution" in row["sentence"] for row in held["rows"])
-    write_certificates(tmp_path / "c.json", [held])
-    assert "needs returns, weights; given: 1 of them" in str(verify(tmp_path / "c.json", files / "a.npz"))
-    del held["settings"]["max_weight"]
-    write_certificates(tmp_path / "c.json", [held])
-    assert not verify(tmp_path / "c.json", files / "a.npz").ok
-    with pytest.raises(ValueError, match="a page shows what one policy or two do, on tasks like the sampled ones"):
-        write_report(tmp_path / "c.html", found, returns=A, support=(0.0, 1.0), title="")
 
 
 def test_successes_are_compared_without_a_support_and_with_columns_of_their_own(tmp_path):

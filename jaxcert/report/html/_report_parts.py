@@ -130,7 +130,7 @@ def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: in
     """For each row with a headline, or requirement, the tasks that miss its threshold, where it is known which: their
     number, the listed names, and how many more there are.
     """
-    if question.metrics_of(certificate):
+    if certificate.metrics:
         each = zip(certificate.requirements, np.asarray(certificate.missed), strict=True)
         return [_missed(line, sample, np.flatnonzero(missed)) for line, missed in each if missed.any()]
     if question.missing is None:
@@ -161,7 +161,7 @@ def reasons_of(
 
     ``advice``: of these rows, as far as it is known.
     """
-    if question.metrics_of(certificate):
+    if certificate.metrics:
         whys = [*map(str, filter(None, advice))] or [certificate.why_not_more]
         few = sample.num_rollouts <= FEW_ROLLOUTS and certificate.by_bounds and whys[0]
         return [("more", ". ".join([*whys, *[OTHER_METHODS] * bool(few)]))] if whys[0] else []
