@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from jaxcert._files import write_whole
+from jaxcert.certificates._access import plain
 from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import SAMPLED, SOURCES
@@ -18,7 +19,7 @@ from jaxcert.certificates._shift import CHANGED
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.planning import Advice
 from jaxcert.questions import question_of, rows_of
-from jaxcert.questions._answers import plain, sampled
+from jaxcert.questions._answers import sampled
 from jaxcert.report._document import REFERENCES, certificate_document, document_text
 from jaxcert.report._exact_check import with_witnesses
 from jaxcert.returns import stratified
@@ -191,7 +192,7 @@ def _settings(certificate: Any, support: tuple[float, float] | None, question: Q
         shift
         | {name: _setting(name, getattr(answer, name)) for name in fields}
         | dict(question.declared)
-        | ({"support": [plain(float(end)) for end in support]} if support is not None else {})
+        | ({"support": plain(list(map(float, support)))} if support is not None else {})
         | {"num_tasks": answer.num_tasks, "dtype": str(answer.delta.dtype)}
     )
 
@@ -205,7 +206,7 @@ def _setting(name: str, value: Any) -> Any:
     array = np.asarray(value)
     if array.ndim and name == "beta":
         return AUTO
-    return list(map(plain, array.tolist())) if array.ndim else plain(float(array))
+    return plain(array.tolist() if array.ndim else float(array))
 
 
 def _data(data: ReturnsFile, called: str | None = None) -> dict[str, Any]:
