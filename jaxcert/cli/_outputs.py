@@ -36,7 +36,7 @@ class Outputs(NamedTuple):
     latex: Path | None = option("FILE", "Write sentences and table for a paper (.tex, with booktabs).")
     names: bool = flag("Name single tasks on the page by their labels in the file.", "--tasks-in-report")
     force: bool = FORCE
-    title: str | None = option("TEXT", "Title of the plot, before the confidence.")
+    title: str | None = option("TEXT", "Title of the page, and of the plot before the confidence.")
 
     @property
     def to_stdout(self) -> bool:
@@ -53,6 +53,8 @@ class Outputs(NamedTuple):
         check_witness(self.witness, self.json)
         if self.names and self.report is None:
             raise ValueError("--tasks-in-report is for a page; expected --report")
+        if self.title is not None and self.report is self.plot is None:
+            raise ValueError("--title is for a page or a plot; expected --report or --plot")
         files = {**self._asdict(), "json": self.record}
         outputs = ((f"--{name}", path) for name, path in files.items() if isinstance(path, Path))
         check_outputs(inputs, *outputs, force=self.force)

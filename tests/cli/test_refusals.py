@@ -85,6 +85,7 @@ CERTIFY --threshold 0.5 --latex c.txt => expected one of .tex
 CERTIFY --latex c.tex => --latex has no curves; expected a setting of the question
 CERTIFY --threshold 0.5 --latex c.tex --json c.tex => name the same file
 CERTIFY --threshold 0.5 --tasks-in-report => --tasks-in-report is for a page; expected --report
+CERTIFY --threshold 0.5 --title T => --title is for a page or a plot; expected --report or --plot
 CERTIFY --threshold 0.5 --witness => --witness is for a certificate file
 CERTIFY --question mean --witness --json c.json => the question 'mean' has no witnesses
 certify r.npz --protocol p.toml --delta 0.1 => delta is 0.1, the protocol says 0.05
