@@ -33,14 +33,8 @@ def test_what_was_written_comes_back(path):
     for name, array in ARRAYS.items():
         assert (arrays[name].dtype, arrays[name].shape) == (array.dtype, array.shape)
         np.testing.assert_array_equal(arrays[name], array)
-
-
-def test_numpy_alone_reads_it(path):
     with np.load(path, allow_pickle=False) as file:
         assert json.loads(str(file["about"])) == {"format": "jaxcert-policy-1", **HEAD}
-
-
-def test_the_same_content_is_the_same_file(path):
     content = path.read_bytes()
     write_archive(path, POLICY, HEAD, ARRAYS)
     assert path.read_bytes() == content

@@ -26,6 +26,7 @@ from jaxcert.certificates._figures import (
     nothing,
     reach,
 )
+from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import is_successes
 from jaxcert.returns._sample import placed
@@ -246,11 +247,12 @@ def answer(
 
 def naming(sentence: str, policies: Sequence[str], group: str = "") -> str:
     """Put the names of two policies into sentences, a line each, and the condition on the rows of a group."""
+    if policies:
+        names, minus = [*map(quoted, policies)], {A_MINUS_B: " minus that of ", _MINUS: " minus "}
+        sentence = re.sub("|".join(minus), lambda found: minus[found[0]].join(names), sentence)
     if group:
-        sentence = re.sub("(?m)^(With .*?): ", lambda start: f"{start[1]}, where {group}: ", sentence)
-    if not policies:
-        return sentence
-    return sentence.replace(A_MINUS_B, " minus that of ".join(policies)).replace(_MINUS, " minus ".join(policies))
+        sentence = re.sub("(?m)^(With .*?): ", lambda start: f"{start[1]}, where {quoted_condition(group)}: ", sentence)
+    return sentence
 
 
 def of_two(answer: Any) -> bool:

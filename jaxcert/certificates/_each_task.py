@@ -22,6 +22,7 @@ from jaxcert.certificates._question import Option, Question, Rows
 from jaxcert.certificates._suite import SuiteCertificate
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import next_down
+from jaxcert.returns._labels import check_printable
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
 
@@ -113,9 +114,8 @@ def _names(tasks: Sequence[Any] | None, num_tasks: int) -> tuple[str, ...]:
     names = tuple(map(str, range(num_tasks) if tasks is None else tasks))
     if len(names) != num_tasks:
         raise ValueError(f"tasks are {len(names)} names; expected one for each of {num_tasks} tasks")
+    check_printable("tasks hold", names)
     for place, name in enumerate(names):
-        if not name.isprintable():  # a line of its own would read as a sentence of the certificate
-            raise ValueError(f"tasks hold {name!r:.60}; expected names of printable characters")
         if name in names[:place]:
             raise ValueError(f"tasks hold {name!r:.60} twice; expected a name of its own for each task")
     return names

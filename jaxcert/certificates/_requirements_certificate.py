@@ -1,6 +1,7 @@
 """The answer about several requirements at once, of new tasks or of the tasks of a list."""
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import jax
@@ -14,6 +15,7 @@ from jaxcert.certificates._figures import LISTED, Told, ceil_figures, floor_figu
 from jaxcert.certificates._figures import at_least as share_of_new_tasks
 from jaxcert.numerics._rounding import Side as Rounding
 from jaxcert.numerics._rounding import cast_host
+from jaxcert.returns._labels import quoted
 
 
 @jax.tree_util.register_dataclass
@@ -83,7 +85,7 @@ class RequirementsCertificate(OverTime):
     @property
     def requirements(self) -> tuple[str, ...]:
         """The requirements, as lines that ``certify_requirements`` reads."""
-        rows = zip(self.claims, self.of_successes, self.low, self.high, strict=True)
+        rows = zip(self._claims_of(self.metrics), self.of_successes, self.low, self.high, strict=True)
         return tuple(
             claim if binary else f"{claim} in {_decimal(low, 'down')} {_decimal(high, 'up')}"
             for claim, binary, low, high in rows
@@ -119,8 +121,11 @@ class RequirementsCertificate(OverTime):
 
     @property
     def claims(self) -> list[str]:
-        """The requirements without the supports, such as "cost <= 25"."""
-        rows = zip(self.metrics, self.sides, self._numbers, strict=True)
+        """The requirements without the supports, in words, such as "cost <= 25"."""
+        return self._claims_of(map(quoted, self.metrics))
+
+    def _claims_of(self, names: Iterable[str]) -> list[str]:
+        rows = zip(names, self.sides, self._numbers, strict=True)
         return [f"{name} {'>=' if side == SIDES[0] else '<='} {number}" for name, side, number in rows]
 
     @property
@@ -129,7 +134,7 @@ class RequirementsCertificate(OverTime):
         rows = zip(self.of_successes, self.metrics, self.sides, self._numbers, strict=True)
         of = f" of {self.quantity}" if self.quantity else ""
         *most, last = [
-            f"the {'probability of' if binary else 'expected'} {metric.replace('_', ' ')}{of} is {side} {number}"
+            f"the {'probability of' if binary else 'expected'} {quoted(metric)}{of} is {side} {number}"
             for binary, metric, side, number in rows
         ]
         return f"{', '.join(most)} and {last}, all at once," if most else last

@@ -24,6 +24,7 @@ from jaxcert.certificates._question import Option, Question, Rows
 from jaxcert.certificates._suite_counts import USUAL_LEVELS, allowances, passes, tried_for
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
+from jaxcert.returns._labels import quoted
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
 
@@ -150,7 +151,7 @@ class SuiteCertificate(ByThreshold):
 
     def _names(self, chosen: np.ndarray) -> str:
         """Tasks by their names, and how many of all they are; empty for none."""
-        names = [self.tasks[i] for i in np.flatnonzero(chosen)]
+        names = [quoted(self.tasks[i]) for i in np.flatnonzero(chosen)]
         kind = ("task " if len(names) == 1 else "tasks ") if all(map(str.isdecimal, self.tasks)) else ""
         return f"{kind}{', '.join(names)} ({len(names)} of {self.num_tasks})" if names else ""
 

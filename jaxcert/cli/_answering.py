@@ -30,6 +30,7 @@ from jaxcert.report._exact_check import check_witnessed
 from jaxcert.report._in_words import observed_means
 from jaxcert.report.html._report_parts import MOST_REASONS, reasons_of
 from jaxcert.report.html._report_tables import Sample, certified_columns
+from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._readers import policies_of
 
@@ -91,9 +92,9 @@ def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str],
     """The certificates of these returns; ``show`` reports each step."""
     by, asking, locked = request.by, request.asking, request.locked
     data, question = list(read) if request.metrics else as_stated(read, asking.support), request.questions[0]
-    if by is not None and data[0].columns is not None and data[0].columns.task == by:
-        raise ValueError(f"--by {by} is the column of tasks; expected --suite --each-task to name good tasks")
     if by is not None:
+        if data[0].columns is not None and data[0].columns.task == by:
+            raise ValueError(f"--by {by} is the column of tasks; expected --suite --each-task to name good tasks")
         data = [replace(each, roles=each.roles._replace(group=each.roles.where[-1])) for each in data]
     if locked is None:
         check_listed(data, question, asking, at="" if request.numbers else "X")
@@ -146,7 +147,7 @@ def _findings(answer: Answer) -> tuple[Finding, ...] | None:
 def print_answers(request: Request, answers: Mapping[str, Answer]) -> None:
     """Print the answers, one for each group of rows if a column names groups, and their joint confidence."""
     for group, answer in answers.items():
-        _console.say(*([] if request.by is None else [f"{request.by} = {group}"]))
+        _console.say(*([] if request.by is None else [quoted_condition(f"{request.by} = {group}")]))
         _print(answer)
         _console.say(*([] if request.by is None else [""]))
     _console.say(*filter(None, [together(request, answers)]))
@@ -170,7 +171,8 @@ def _print(answer: Answer) -> None:
 def how_many_show(*, listed: bool) -> str:
     """Which plan says how much more data a difference takes."""
     what, kind = ("trials of each task", " --suite") if listed else ("tasks", "")
-    return f"how many new {what} it takes: jaxcert plan A --against B --threshold 0{kind}"
+    of_one_table = "of one table in place of B: --policy COLUMN --only A,B"
+    return f"how many new {what} it takes: jaxcert plan A --against B --threshold 0{kind} ({of_one_table})"
 
 
 def _not_shown(answer: Answer) -> Iterator[str]:
@@ -180,7 +182,7 @@ def _not_shown(answer: Answer) -> Iterator[str]:
         is_open = question.rows is MEAN_ROWS and found.status != Status.INVALID_INPUT and float(found.mean) < 0
         if means is None or not is_open:
             continue
-        (a, b), ahead = answer.policies, float(means.mean())
+        (a, b), ahead = map(quoted, answer.policies), float(means.mean())
         said = f"Not shown: that {a} is better than {b} on average. In these data it is"
         if ahead > 0:
             yield f"{said} by {ahead:.3g}; {how_many_show(listed=question.listed)}."

@@ -135,8 +135,7 @@ class Asking(NamedTuple):
 
     def _by_numbers(self) -> str:
         """The default question about two policies, chosen by the numbers that were fixed beforehand."""
-        fixed = {**self.numbers, "margin": self.options.get("margin")}
-        numbers = [name for name in fixed if fixed[name]]
+        numbers = [name for name, given in self.numbers.items() if given]
         if len(numbers) > 1:
             raise ValueError(f"{' and '.join(f'--{name}' for name in numbers)} are given; expected one of them")
         at_numbers = [name for name, each in _OF_TWO.items() if each.each in numbers and not each.listed]

@@ -35,6 +35,7 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._leaderboard import Leaderboard, asked_of_each, leaderboard_document, with_order
 from jaxcert.report.html._pages_of_several import write_several
+from jaxcert.returns._labels import quoted
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, names_of
 
@@ -183,7 +184,7 @@ def _print(request: Request, found: Leaderboard) -> None:
     _console.show_table(_console.plain_table(found.table))
     _console.say(found.together)
     every, shown = itertools.combinations(enumerate(found.names), 2), found.order | found.order.T
-    pairs = [f"{a} and {b}" for (i, a), (j, b) in every if not shown[i, j]]
+    pairs = [f"{quoted(a)} and {quoted(b)}" for (i, a), (j, b) in every if not shown[i, j]]
     if pairs:
         more = f", and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
         how = f"{how_many_show(listed=found.listed)}, with the smaller delta of a pair"
@@ -192,4 +193,4 @@ def _print(request: Request, found: Leaderboard) -> None:
         at = {name: each for name, each in answers.items() if QUESTIONS[name].each}
         if any(np.any(np.asarray(each.status) == Status.VACUOUS) for each in at.values()):
             answer = Answer(request, [data], {"support": found.support}, at)
-            _console.say(f"{name}:", *reasons(answer._replace(advice=advice_of(answer))))
+            _console.say(f"{quoted(name)}:", *reasons(answer._replace(advice=advice_of(answer))))

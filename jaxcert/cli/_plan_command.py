@@ -22,7 +22,7 @@ from jaxcert.cli._options import (
     with_roles,
 )
 from jaxcert.cli._outputs import FORCE, check_new, check_outputs, write_plot
-from jaxcert.cli._reading import PolicySource, as_stated, read_all, told
+from jaxcert.cli._reading import PolicySource, as_stated, read_all, sources_of, told
 from jaxcert.planning import Assumptions, Plan, allocated, plan, plan_difference, plan_suite, success_table, task_table
 from jaxcert.planning._designs import DESIGNS
 from jaxcert.planning._pilot import support_of
@@ -123,7 +123,7 @@ def command(*, asked: Planning, roles: dict[str, Any]) -> None:
         _check_strata(asked)
     if reading["unfinished"] is not None and asked.pilot is None:
         raise ValueError("--unfinished is about rollouts of PILOT; expected its file")
-    if asked.suite == 0 and asked.against is None:
+    if asked.suite == 0 and asked.against is None and not _is_of_two_in_one(asked, reading):
         raise ValueError("--suite has no number of tasks; expected --suite G, or --against as well for two policies")
     with _console.warnings_on_stderr(), _console.progress(asked.quiet) as show:
         show("planning")
@@ -132,7 +132,8 @@ def command(*, asked: Planning, roles: dict[str, Any]) -> None:
         elif asked.pilot is None and asked.assume is None:
             found, data = _table_of_tasks(asked), []
         else:
-            found, data = (_of_designs if asked.against is None else _of_two)(asked, reading)
+            is_of_two = asked.against is not None or _is_of_two_in_one(asked, reading)
+            found, data = (_of_two if is_of_two else _of_designs)(asked, reading)
     _show(found, data, asked, {name: roles[name] or None for name in ("task", "value", "strata")})
 
 
@@ -213,7 +214,7 @@ def _table_of_tasks(asked: Planning) -> Plan:
 
 def _pilots(asked: Planning, reading: dict[str, Any]) -> list[ReturnsFile]:
     """The returns of one or two policies, with equally many rollouts of each task and a known support."""
-    sources = [PolicySource(file) for file in (asked.pilot, asked.against) if file is not None]
+    sources = _sources(asked, reading)
     if asked.requirement:
         data = [sources[0].read(**columns) for columns in columns_of([*requirements_of(asked.requirement)], reading)]
     else:
@@ -227,6 +228,22 @@ def _pilots(asked: Planning, reading: dict[str, Any]) -> list[ReturnsFile]:
     if not asked.requirement and support_of(data[0].returns, asked.support) is None:
         raise ValueError(_NO_SUPPORT)
     return data
+
+
+def _sources(asked: Planning, reading: dict[str, Any]) -> list[PolicySource]:
+    """The pilot, and the policy against which it stands: another file, or other rows of the same one."""
+    if _is_of_two_in_one(asked, reading):
+        return sources_of([asked.pilot], reading)
+    if asked.pilot == asked.against:
+        raise ValueError("PILOT and --against are one file; of a table of policies expected --policy COLUMN --only A,B")
+    return [PolicySource(file) for file in (asked.pilot, asked.against) if file is not None]
+
+
+def _is_of_two_in_one(asked: Planning, reading: dict[str, Any]) -> bool:
+    named = (reading["only"] or "").count(",")
+    if named > 1:
+        raise ValueError(f"--only names {named + 1} policies; expected one, or two for a plan of their difference")
+    return named == 1 and asked.against is None
 
 
 def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, columns: dict[str, str | None]) -> None:

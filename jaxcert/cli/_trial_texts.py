@@ -9,6 +9,7 @@ import numpy as np
 from jaxcert.certificates import confidence, floor_to
 from jaxcert.cli._console import as_given, plain_table
 from jaxcert.cli._typed import in_shell
+from jaxcert.returns._labels import quoted
 from jaxcert.rollouts import PairedTrials, RecordedTrials, Trials
 from jaxcert.rollouts._declared import fewest_to_pass, if_all_pass, pairs_to_go
 from jaxcert.sequential import certificate
@@ -50,7 +51,7 @@ def next_of(trials: Trials | PairedTrials) -> list[str]:
     if label is None:
         return [] if isinstance(trials, PairedTrials) else ["every task is decided"]
     is_begun = isinstance(trials, PairedTrials) and trials.begun is not None
-    return [f"next: {label}{', on the same scene' if is_begun else ''}"]
+    return [f"next: {quoted(label)}{', on the same scene' if is_begun else ''}"]
 
 
 def _declared(trials: RecordedTrials[Any], what: str, *others: str) -> str:
@@ -94,7 +95,7 @@ def _state_of(trials: Trials, label: str) -> str:
     place, thresholds = trials.declared.tasks.index(label), trials.declared.thresholds
     named = [f" at {as_given(threshold)}" for threshold in thresholds] if len(thresholds) > 1 else [""]
     at = [f"{word}{threshold}" for word, threshold in zip(_words(trials)[place], named, strict=True)]
-    return f"{label}: {_tally(trials, place)}; {', '.join(at)}"
+    return f"{quoted(label)}: {_tally(trials, place)}; {', '.join(at)}"
 
 
 def _standing_of_tasks(trials: Trials) -> Iterator[Any]:
@@ -147,7 +148,7 @@ def _beginning_of_pairs(trials: PairedTrials) -> Iterator[str]:
     declared = trials.declared
     margin = f", margin {as_given(declared.margin)}" if declared.margin else ""
     most = _most(declared.max_pairs, declared.noun)
-    names = _listed([declared.labels[place] for place in _places(trials)])
+    names = _listed([quoted(declared.labels[place]) for place in _places(trials)])
     yield _declared(trials, f"{names} in {declared.noun}s", f"{most}{margin}", f"delta {as_given(declared.delta)}")
     fewest = how_many(int(fewest_to_pass(trials.state)[0, 0]), declared.noun)
     yield f"one is shown to be better after at least {fewest}"
@@ -166,11 +167,11 @@ def _last_pair(trials: PairedTrials) -> list[str]:
     """The last trial and, after a whole pair, what is shown."""
     noun = trials.declared.noun
     if (begun := trials.begun) is not None:
-        last = f"{trials.declared.labels[begun.task]} {_said(trials, begun.value)}"
+        last = f"{quoted(trials.declared.labels[begun.task])} {_said(trials, begun.value)}"
         return [f"{noun} {trials.num_pairs + 1}: {last}"]
     last = trials.pairs()[-1] if trials.num_pairs else ()
     tried = [(place, value) for place in _places(trials) if (value := last[place]) is not None] if last else []
-    told = ", ".join(f"{trials.declared.labels[place]} {_said(trials, value)}" for place, value in tried)
+    told = ", ".join(f"{quoted(trials.declared.labels[place])} {_said(trials, value)}" for place, value in tried)
     return [*([f"{noun} {trials.num_pairs}: {told}"] if told else []), _wins(trials), *_answer(trials)]
 
 
@@ -197,7 +198,7 @@ def _none(trials: PairedTrials) -> str:
 
 def _wins(trials: PairedTrials) -> str:
     """The wins of each of two policies, the successes of each of more, or the mean scores."""
-    labels, pairs, places = trials.declared.labels, trials.pairs(), _places(trials)
+    labels, pairs, places = [*map(quoted, trials.declared.labels)], trials.pairs(), _places(trials)
     if trials.declared.successes and len(labels) == 2:
         ahead = [sum(pair[place] > pair[1 - place] for pair in pairs) for place in places]
         one, other = (labels[place] for place in places)
@@ -245,14 +246,15 @@ def _better(trials: PairedTrials, *, count_withdrawn: bool = False) -> list[str]
     level = confidence(declared.delta) + ("" if of_two else " for all comparisons")
     shown, found = trials.shown(count_withdrawn=count_withdrawn), []
     # Names of blinded policies are told when no trial of any is left.
-    names = declared.policies if trials.is_over else declared.labels
+    labels = [*map(quoted, declared.labels)]
+    names = [*map(quoted, declared.policies)] if trials.is_over else labels
     for place in _places(trials):
         worse = shown.get(declared.policies[place], [])
         if others := [other for other in _places(trials) if declared.policies[other] in worse]:
             key = f" (it is {names[place]})" if declared.is_blinded and trials.is_over else ""
-            than = "" if of_two else f" than {_listed([declared.labels[other] for other in others])}"
+            than = "" if of_two else f" than {_listed([labels[other] for other in others])}"
             claim = f"on new scenes {names[place]} {what} {_listed([names[other] for other in others])}{margin}"
-            found.append(f"{declared.labels[place]} is better{than}{key}: with confidence {level}, {claim}")
+            found.append(f"{labels[place]} is better{than}{key}: with confidence {level}, {claim}")
     return found
 
 

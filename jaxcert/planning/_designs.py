@@ -11,9 +11,7 @@ import numpy as np
 
 from jaxcert._validation import check_number
 from jaxcert.bounds._bound import Bound, evaluate
-from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics import binomial_cdf
@@ -27,27 +25,25 @@ from jaxcert.sequential import certify_sequential
 
 
 class Wish(NamedTuple):
-    """The wanted certificate: at a threshold, at a safety, or both."""
+    """The wanted certificate: a safety at a threshold."""
 
     support: tuple[float, float]
     delta: float
-    threshold: float | None
-    safety: float | None
+    threshold: float
+    safety: float
     # Of several requirements; a task that meets all of them has a performance of 1, any other of 0.
     sides: tuple[Side, ...] = ()
 
 
 def check_wish(support: Support | None, delta: float, threshold: float | None, safety: float | None) -> Wish:
     """The checked wish; ValueError for an impossible one."""
+    if threshold is None or safety is None:
+        raise ValueError(f"{'threshold' if threshold is None else 'safety'} is not given; a plan needs both")
     for name, value in (("delta", delta), ("safety", safety)):
-        if value is not None:
-            check_number(name, value, lambda number: 0 < number < 1, "a probability in (0, 1)")
-    if threshold is None and safety is None:
-        raise ValueError("neither threshold nor safety is given; expected at least one of them")
+        check_number(name, value, lambda number: 0 < number < 1, "a probability in (0, 1)")
     low, high = map(float, split_support(support))
-    if threshold is not None:
-        expected = f"one in the support, above {low:g} and at most {high:g}"
-        check_number("threshold", threshold, lambda number: low < number <= high, expected)
+    expected = f"one in the support, above {low:g} and at most {high:g}"
+    check_number("threshold", threshold, lambda number: low < number <= high, expected)
     return Wish((low, high), delta, threshold, safety)
 
 
@@ -71,7 +67,6 @@ class Kind:
     suits: Callable[[bool], bool]  # whether returns are 0 or 1 -> whether designs of this kind are worth a try
     # (``PerTask``, m, a) -> the same for at most m rollouts, if tasks stop by themselves; else None.
     stopped: Callable[[PerTask, int, float], PerTask] | None = None
-    needs_threshold: bool = False  # whether it certifies at a threshold only
     # (m, threshold) -> the betas to try with so many rollouts; None for those of the goal.
     betas: Callable[[int, float], Any] | None = None
     # (m, betas [G], threshold) -> how many successes a task needs to pass, [G]; None where more counts.
@@ -118,12 +113,10 @@ _NEAR = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def _successes_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
-    """The threshold for tasks with enough successes, else the lower end; without a threshold, lower bounds."""
-    if wish.threshold is None:
-        return _by_level(functools.partial(_bounds, CLOPPER_PEARSON), returns, m, betas, wish)
+    """The threshold for tasks with enough successes, else the lower end."""
     enough = _enough(m, betas, wish.threshold)
     passes = np.sum(returns[:, :m], axis=1) >= enough[:, None]
-    lower = np.where(passes, wish.threshold, wish.support[0]).astype(returns.dtype)
+    lower = np.where(passes, cast(wish.threshold, returns.dtype, "up"), cast(wish.support[0], returns.dtype, "down"))
     return PerTask(lower, np.full(lower.shape, m, np.int32))
 
 
@@ -157,7 +150,6 @@ _SUCCESSES = Kind(
 
 def _stopped_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
     """Tasks that pass within m rollouts."""
-    assert wish.threshold is not None
     threshold = cast(wish.threshold, returns.dtype, "up")
     returns, levels = jnp.asarray(returns[:, :m]), cast(betas, returns.dtype, "nearest")
     lower, used = zip(*(_run(returns, threshold, beta, wish[:2]) for beta in levels), strict=True)
@@ -178,7 +170,7 @@ def _run(returns, threshold, beta, fixed) -> tuple[jax.Array, jax.Array]:
 
 
 _BETTING = _fixed("betting", lambda binary: not binary)
-_SEQUENTIAL = Kind("sequential", {}, _stopped_per_task, lambda binary: True, _stopped, needs_threshold=True)
+_SEQUENTIAL = Kind("sequential", {}, _stopped_per_task, lambda binary: True, _stopped)
 
 
 def all_met(returns: np.ndarray, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
@@ -187,7 +179,7 @@ def all_met(returns: np.ndarray, m: int, betas: np.ndarray, wish: Wish) -> PerTa
     for i, side in enumerate(wish.sides):
         low, high = map(float, side.support or (0, 1))
         threshold = float(turned(side, side.threshold))
-        own = Wish((low, high), wish.delta, threshold, None)
+        own = Wish((low, high), wish.delta, threshold, wish.safety)
         lower = (_SUCCESSES if side.support is None else _BETTING).per_task(returns[..., i], m, betas, own).lower
         met &= lower >= cast(threshold, lower.dtype, "up")
     return PerTask(met.astype(np.float32), np.full(met.shape, m, np.int32))
@@ -203,11 +195,3 @@ DESIGNS = {
         _SEQUENTIAL,
     )
 }
-
-
-def usable(name: str, wish: Wish) -> Kind:
-    """The kind of that name, if it can reach the goal."""
-    kind = choose("design", name, DESIGNS)
-    if kind.needs_threshold and wish.threshold is None:
-        raise ValueError(f"design is {name!r}, which needs a threshold; expected one that can do without")
-    return kind

@@ -1,10 +1,7 @@
-"""Goals: they turn the results of simulated tasks into designs, and rank these.
-
-This file has the goals that have a budget: the least risk at a threshold, the highest return at a safety. The goal of
-the cheapest wanted certificate is in ``_cheapest.py``.
-"""
+"""The goal of a plan: the cheapest design that certifies a safety at a threshold with a wanted probability."""
 
 import dataclasses
+import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,7 +11,7 @@ from jaxcert.bounds import betting
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.numerics import binomial_cdf
 from jaxcert.planning._designs import PerTask, Wish
-from jaxcert.planning._least_tasks import MOST_TASKS, most_violations, on_rows, safety_of
+from jaxcert.planning._least_tasks import least_tasks, most_violations, on_rows, reaches, safety_of
 from jaxcert.planning._plan import Costs, Design
 
 BETAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
@@ -23,15 +20,17 @@ _NO_BETA = 1e-9
 # Pilot tasks may be luckier than tasks in general: the failure probability of the limits that allow for it. By these
 # limits the cheapest of many similar designs is chosen, which counts as a choice from this number of unrelated ones.
 _DOUBT, _LOOKS = 0.1, 3
-_QUANTILES, _PILOTS = 1024, 50
+# Violations that a design may allow: all small numbers, then steps of about a fifth.
+_ALLOWED = np.unique(np.concatenate([np.arange(24), np.geomspace(24, 2000, 24).astype(int)]))
 
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """The base of all goals; ``lower`` are lower bounds of simulated tasks, [G, N], and n, k and beta are [G].
+    """A safety at a threshold, certified with a wanted probability, at the least cost.
 
-    ``doubted`` is the number of pilot tasks if these are taken to be luckier than tasks in general. ``tried`` holds
-    (name, m, betas, passing, rollouts) where a wanted safety may turn out to be out of reach.
+    ``lower`` are lower bounds of simulated tasks, [G, N], and n, k and beta are [G]. ``doubted`` is the number of pilot
+    tasks if these are taken to be luckier than tasks in general. ``tried`` holds (name, m, betas, passing, rollouts),
+    since the wanted safety may turn out to be out of reach.
     """
 
     wish: Wish
@@ -40,12 +39,8 @@ class Goal:
     doubted: int | None = None
     tried: list[tuple[Any, ...]] = dataclasses.field(default_factory=list, compare=False)
 
-    objective = ""
-    sign = 1
-    has_power = False
-
-    def betas(self, m: int, around: Design | None) -> np.ndarray:
-        """Twelve levels to try with this number of rollouts, over the whole range or around the level of a design."""
+    def betas(self, around: Design | None) -> np.ndarray:
+        """Twelve levels to try, over the whole range or around the level of a design."""
         if around is None:
             return np.asarray(BETAS)
         place = np.searchsorted(BETAS, around.level)
@@ -54,46 +49,46 @@ class Goal:
 
     def key(self, design: Design) -> tuple:
         """Sorts designs, best first."""
-        return (self.sign * design.value, design.cost)
+        met = self.is_met(design)
+        return (not met, not self.holds(design), design.cost if met else -design.value)
 
     def is_met(self, design: Design) -> bool:
         """Whether the design reaches the goal."""
-        return True
+        return design.surely >= self.power
 
     def holds(self, design: Design) -> bool:
-        """Whether it does so even if the pilot tasks were luckier than tasks in general."""
-        return True
+        """Whether it still does if the pilot tasks were luckier than tasks in general, as far as that is known."""
+        return design.pessimistic is None or design.pessimistic >= self.power
 
     def doubting(self, num_tasks: int) -> "Goal":
         """The goal under the assumption that this many pilot tasks were luckier than tasks in general."""
         return dataclasses.replace(self, doubted=num_tasks, tried=[])
 
     def designs_of(self, name: str, rows: Iterable[tuple[int, np.ndarray, PerTask]]) -> list[Design]:
-        """The best design at each level, for rows of rollouts, levels and tasks: as many tasks as the budget allows."""
+        """The cheapest design at each level, of the fewest tasks [G, k] for each number of allowed violations."""
+        rows = list(rows)
+        # All levels are solved at once; most of them may belong to a few rollouts only.
+        levels, place = np.unique(np.concatenate([betas for _, betas, _ in rows]), return_inverse=True)
+        least = np.split(_least(self.wish, tuple(levels.tolist()))[place], len(rows))
+        return [one for row, n in zip(rows, least, strict=True) for one in self._cheapest(name, *row, n)]
+
+    def _cheapest(self, name: str, m: int, betas: np.ndarray, course: PerTask, n: np.ndarray) -> list[Design]:
+        rollouts, p = course.used.mean(axis=1), self.passing(course)
+        self.tried.append((name, m, betas, p, rollouts))
+        unit = self.costs.of_task(rollouts)
+        power = self._powers(p[:, None], n, unit[:, None])
         found = []
-        for m, betas, course in rows:
-            rollouts = course.used.mean(axis=1)
-            unit = self.costs.of_task(rollouts)
-            n = self.costs.tasks(unit, MOST_TASKS)
-            if np.any(kept := n >= 1):
-                values = np.full(n.shape, np.nan)
-                course, each, levels = PerTask(course.lower[kept], course.used[kept]), n[kept], betas[kept]
-                values[kept] = self.values(course, each, self.allowed(each, levels), levels)
-                found += [
-                    Design(name, int(n[g]), m, float(betas[g]), None, rollouts[g], float(n[g] * unit[g]), values[g])
-                    for g in np.flatnonzero(kept)
-                ]
+        for g, row in enumerate(power):
+            i = int(np.argmax(row >= self.power) if np.any(row >= self.power) else np.argmax(row))
+            if row[i] > 0:
+                given = int(n[g, i]), m, float(betas[g]), int(_ALLOWED[i])
+                found.append(Design(name, *given, rollouts[g], float(n[g, i] * unit[g]), float(row[i])))
         return found
 
-    def allowed(self, n: np.ndarray, betas: np.ndarray) -> np.ndarray:
-        """The most violations with which the safety is certified; 0 where none is wanted."""
-        if self.wish.safety is None:
-            return np.zeros_like(n)
-        return most_violations(BINOMIAL, self.wish.safety, n, betas, self.wish.delta)
-
-    def values(self, course: PerTask, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
-        """The objective, [G]."""
-        return self.of_passing(self.passing(course), n, k, betas)
+    def _powers(self, p: np.ndarray, n: np.ndarray, unit: np.ndarray) -> np.ndarray:
+        """The power with n tasks for each number of allowed violations; 0 where n is none or costs too much."""
+        power = np.where(n > 0, power_of(p, np.maximum(n, 1), _ALLOWED), 0.0)
+        return power if self.costs.budget is None else np.where(n * unit <= self.costs.budget, power, 0.0)
 
     def passing(self, course: PerTask) -> np.ndarray:
         """The probability that a task passes, [G]; where pilot tasks are doubted, its lower confidence limit."""
@@ -106,96 +101,37 @@ class Goal:
         """Whether tasks pass the threshold."""
         return lower >= np.asarray(self.wish.threshold).astype(lower.dtype)
 
-    def of_passing(self, p: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
-        """The objective, if a task passes with probability p."""
-        raise NotImplementedError
+    def values(self, course: PerTask, design: Design) -> np.ndarray:
+        """The power of a design for each row of tasks, [G]."""
+        return power_of(self.passing(course), design.num_tasks, design.num_violations)
 
-    def resized(self, design: Design, passing: float, used: float) -> Design:
-        """The design with as many tasks as the goal needs, if a task passes with this probability and takes this many
-        rollouts.
-        """
-        most = int(self.costs.tasks(self.costs.of_task(used), design.num_tasks))
-        return dataclasses.replace(design, num_tasks=max(most, 1))
+    def resized(self, design: Design, passing: float) -> Design:
+        """The design with as many tasks as it needs if a task passes with this probability."""
+        n, unit = _least(self.wish, (design.level,))[0], self.costs.of_task(design.rollouts_per_task)
+        enough = self._powers(np.asarray([passing]), n, unit) >= self.power
+        return dataclasses.replace(design, num_tasks=int(n[np.argmax(enough)])) if np.any(enough) else design
 
     def final(self, design: Design) -> Design:
-        """The design with its last touches, and the violations that it allows."""
-        k = self.allowed(np.asarray([design.num_tasks]), np.asarray([design.beta]))
-        return dataclasses.replace(design, num_violations=int(k[0]))
-
-    def pessimistic(self, course: PerTask, design: Design, num_tasks: int, rng: np.random.Generator) -> float:
-        """The objective if this many pilot tasks were luckier than tasks in general."""
-        return float(self.doubting(num_tasks).values(course, *as_row(design))[0])
-
-
-class LeastRisk(Goal):
-    """The least expected risk at a threshold, from a budget."""
-
-    objective = "expected epsilon"
-
-    def of_passing(self, p: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
-        p, n, betas = np.broadcast_arrays(p, n, betas)
-        # Values beyond eight standard deviations do not affect a mean.
-        around = min(int(8 * np.sqrt(np.max(n * p * (1 - p)))) + 20, int(n.max()))
-        middle = (n * (1 - p)).astype(int)[:, None]
-        violations = np.clip(middle + np.arange(-around, around + 1), 0, n[:, None])
-        below = cdf(violations, n[:, None], 1.0 - p[:, None])
-        chance = np.diff(below, axis=1, prepend=0.0)
-        risk = 1 - safety_of(BINOMIAL, violations, n[:, None], betas[:, None], self.wish.delta)
-        return np.sum(chance * risk, axis=1)
+        """With the violations that it allows, and the largest beta that allows these, which costs nothing."""
+        n, wish = design.num_tasks, self.wish
+        k = int(most_violations(BINOMIAL, wish.safety, np.asarray([n]), np.asarray([design.beta]), wish.delta)[0])
+        limit = 1 - safety_of(BINOMIAL, max(k, 0), n, _NO_BETA, wish.delta).astype(np.float64)
+        most = np.floor((1 - limit * (1 + 2e-5) / (1 - wish.safety)) * 1e4) / 1e4  # about, and rounded down
+        held = most > design.level and reaches(BINOMIAL, wish.safety, k, n, most, wish.delta)
+        return dataclasses.replace(design, num_violations=k, **({"beta": float(most)} if held else {}))
 
 
-class HighestReturn(Goal):
-    """The highest expected return certified at a safety, from a budget."""
-
-    objective = "expected certified return"
-    sign = -1
-
-    def betas(self, m: int, around: Design | None) -> np.ndarray:
-        """The largest levels for 0, 1, ... violations; levels between them certify no more."""
-        n, size = int(self.costs.tasks(self.costs.of_task(m), MOST_TASKS)), len(BETAS)
-        levels = free_beta(self.wish, n, np.arange(n)) if n else np.zeros(0)
-        levels = levels[levels > 1e-4]
-        if not levels.size:
-            return np.asarray(BETAS)
-        if around is None:
-            return levels[np.linspace(0, levels.size - 1, size).round().astype(int)]
-        place = int(np.argmin(np.abs(levels - around.level)))
-        return levels[np.clip(np.arange(size) + place - size // 2, 0, levels.size - 1)]
-
-    def values(self, course: PerTask, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
-        """The mean of the (k + 1)-th smallest of n lower bounds; the lower end of the support if there is no k."""
-        ordered = np.sort(course.lower, axis=1)
-        edges = np.linspace(0, 1, _QUANTILES + 1)
-        # P[the (k+1)-th smallest lies above this quantile] = P[at most k of n lie below it].
-        above = cdf(np.maximum(k, 0)[:, None], n[:, None], edges)
-        middles = ordered[:, ((edges[1:] + edges[:-1]) / 2 * ordered.shape[1]).astype(int)].astype(np.float64)
-        return np.where(k >= 0, np.sum(-np.diff(above) * middles, axis=1), self.wish.support[0])
-
-    def pessimistic(self, course: PerTask, design: Design, num_tasks: int, rng: np.random.Generator) -> float:
-        """The tenth percentile over resampled pilots."""
-        lower = course.lower.reshape(-1, num_tasks)
-        chosen = rng.integers(num_tasks, size=(_PILOTS, num_tasks))
-        repeats = max(8, -(-_QUANTILES // num_tasks))
-        again = np.moveaxis(lower[:repeats, chosen], 1, 0).reshape(_PILOTS, -1)
-        return float(np.quantile(self.values(PerTask(again, again), *as_row(design, _PILOTS)), _DOUBT))
+@functools.lru_cache(maxsize=64)
+def _least(wish: Wish, betas: tuple[float, ...]) -> np.ndarray:
+    """The fewest tasks, [G, k], for each number of allowed violations; other numbers of rollouts need the same."""
+    return least_tasks(wish.safety, _ALLOWED, np.asarray(betas)[:, None], wish.delta)
 
 
-def free_beta(wish: Wish, n: int, k: np.ndarray | int) -> np.ndarray:
-    """About the largest beta with which k violations of n still certify the safety, rounded down."""
-    assert wish.safety is not None
-    limit = 1 - safety_of(BINOMIAL, k, n, _NO_BETA, wish.delta).astype(np.float64)
-    return np.floor((1 - limit * (1 + 2e-5) / (1 - wish.safety)) * 1e4) / 1e4
+def power_of(p: Any, n: Any, k: Any) -> np.ndarray:
+    """The probability that at most k of n tasks miss, if each passes with probability p; 0 for a negative k."""
+    return np.where(k >= 0, on_rows(binomial_cdf, np.maximum(k, 0), n, 1.0 - np.asarray(p)).astype(np.float64), 0.0)
 
 
 def doubted(share: np.ndarray, level: float = _DOUBT / _LOOKS) -> np.ndarray:
     """The lower confidence limit of the mean over tasks, from the pilot tasks' means in [0, 1], [..., n]."""
     return np.asarray(betting(share.astype(np.float32), level, support=(0.0, 1.0)), np.float64)
-
-
-def cdf(k: np.ndarray, n: np.ndarray, p: np.ndarray) -> np.ndarray:
-    return on_rows(binomial_cdf, k, n, p).astype(np.float64)
-
-
-def as_row(design: Design, size: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """n, k and beta as the goals take them."""
-    return np.full(size, design.num_tasks), np.full(size, design.num_violations), np.full(size, design.beta)

@@ -25,15 +25,15 @@ class Design:
 
     Attributes:
         name: ``"betting"`` and ``"clopper_pearson"``, bounds for a fixed number of rollouts; ``"attained"``, numbers of
-            successes; or ``"sequential"``, which needs a threshold: each task is rolled out until it passes or is given
-            up (``certify_sequential``).
+            successes; or ``"sequential"``: each task is rolled out until it passes or is given up
+            (``certify_sequential``).
         num_tasks: n.
         num_rollouts: m, rollouts per task; the most for a sequential design.
         beta: failure probability of one lower bound; None where the certificate chooses its levels itself.
         num_violations: how many tasks may miss the threshold; None where no count is wanted.
         rollouts_per_task: expected number; of either policy, where two are compared.
         cost: expected total, in rollouts unless a plan had other costs.
-        value: of the plan's objective, such as the probability of the wanted certificate.
+        value: the probability of the wanted certificate; of ``Plan.reachable``, a safety.
         standard_error: of the value, from the simulation alone.
         least: of a power: what it is at least, for all shown designs together with 95 % confidence in the simulation.
         pessimistic: the value if the pilot tasks were luckier than tasks in general, at 90 % confidence; NaN for more
@@ -109,31 +109,29 @@ class Costs(NamedTuple):
         return np.minimum(self.budget / np.maximum(unit, 1e-300) * (1 + 1e-9), most).astype(int)
 
 
-def table_of(designs: Sequence[Design], objective: str, *, is_share: bool) -> dict[str, list[str]]:
+def table_of(designs: Sequence[Design]) -> dict[str, list[str]]:
     """Designs as columns of text by their heading; what none of them has is left out."""
 
     def shown(value: float | None) -> str:
-        return "" if value is None else "unknown" if math.isnan(value) else figures(value, is_share=is_share)
+        return "" if value is None else "unknown" if math.isnan(value) else figures(value)
 
     def row(one: Design) -> tuple[str, ...]:
         most, value, error = str(one.num_rollouts), shown(one.value), one.standard_error
         if value != _NOTHING and error:
-            value += f" ± {'0.001' if is_share and error < _LEAST else figures(error)}"
+            value += f" ± {'0.001' if error < _LEAST else figures(error)}"
         rollouts = most if one.kind.stopped is None else f"{one.rollouts_per_task:.1f} (at most {most})"
         level, allowed = one.level_words.removeprefix("beta "), one.num_violations
         first = one.name, str(one.num_tasks), rollouts, level, f"{one.cost:,.0f}", value
         return (*first, shown(one.least), shown(one.pessimistic), "" if allowed is None else str(allowed))
 
-    names, rows = ("design", "tasks", "rollouts", "beta", "cost", objective, *_OPTIONAL), list(map(row, designs))
+    names, rows = ("design", "tasks", "rollouts", "beta", "cost", "power", *_OPTIONAL), list(map(row, designs))
     found = {name: [each[i] for each in rows] for i, name in enumerate(names)}
     return {name: texts for name, texts in found.items() if name not in _OPTIONAL or any(texts)}
 
 
-def figures(value: float, *, is_share: bool = False) -> str:
-    """Three figures, or one if the number is very small; a share of nearly 0 is written in words."""
-    if is_share and abs(value) < _LEAST:
-        return _NOTHING
-    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= _LEAST else f"{value:.1g}"
+def figures(value: float) -> str:
+    """A share in three figures; one of nearly 0 is written in words."""
+    return _NOTHING if value < _LEAST else f"{value:.3g}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,7 +144,6 @@ class Plan:
         notice: if the first design does not do what was asked for, or perhaps not: that, and what helps.
         remarks: what has to be known about the table.
         designs: those that do what was asked for, best first; if none does, the best of the others.
-        objective: what their values are: ``"power"``, ``"expected epsilon"`` or ``"expected certified return"``.
         power: the wanted probability of the certificate.
         reachable: a design whose value is the safety that it certifies in the wanted share of cases, where none is sure
             to reach the wanted one.
@@ -158,9 +155,9 @@ class Plan:
     Example:
         >>> from jaxcert.planning import Assumptions, plan
         >>> assumed = Assumptions(mean=0.8, task_spread=0.05, rollout_spread=0.1)
-        >>> found = plan(assumed, support=(0, 1), delta=0.05, safety=0.9, budget=500, designs=("betting",))
-        >>> found.objective
-        'expected certified return'
+        >>> found = plan(assumed, support=(0, 1), delta=0.05, threshold=0.5, safety=0.9, designs=("betting",))
+        >>> found.best.value >= 0.9
+        True
     """
 
     heading: str
@@ -168,7 +165,6 @@ class Plan:
     notice: str = ""
     remarks: tuple[str, ...] = ()
     designs: tuple[Design, ...] = ()
-    objective: str = "power"
     power: float | None = None
     reachable: Design | None = None
     wish: Wish | None = None

@@ -9,10 +9,10 @@ from jaxcert._validation import check_open_unit
 from jaxcert.bounds import betting
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import confidence, floor_to
+from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.planning._cheapest import CheapestCertificate
-from jaxcert.planning._designs import DESIGNS, Kind, Wish, check_wish, usable
-from jaxcert.planning._goals import Goal, HighestReturn, LeastRisk
+from jaxcert.planning._designs import DESIGNS, Kind, Wish, check_wish
+from jaxcert.planning._goals import Goal
 from jaxcert.planning._pilot import (
     Assumptions,
     PilotOfMetrics,
@@ -46,12 +46,8 @@ def plan(
 ) -> Plan:
     """Plan the number of tasks, the rollouts of each and beta, with fixed or sequential rollouts.
 
-    The given arguments define the goal:
-
-    * ``threshold`` and ``safety``: the cheapest design that certifies this safety at this threshold with probability
-      ``power``; with a ``budget``, among those that it allows.
-    * ``safety`` and ``budget``: the design with the highest expected return certified at this safety.
-    * ``threshold`` and ``budget``: the design with the least expected certified risk at this threshold.
+    The plan is for the cheapest design that certifies a safety at a threshold with a wanted probability; with a budget,
+    for the cheapest of those that it allows.
 
     Tasks and rollouts are resampled from the pilot. Tasks are independent, so the chances of a certificate that counts
     follow by exact binomial sums from the chances of one task.
@@ -63,9 +59,9 @@ def plan(
             each metric by its name, of the same rollouts.
         support: (a, b), as in ``certify``; for a pilot of type bool it is (0, 1).
         delta: failure probability of the certificate, in (0, 1).
-        threshold: B.
+        threshold: B, needed unless requirements are given.
         requirements: in place of a threshold and a support, as in ``certify_requirements``.
-        safety: s in (0, 1).
+        safety: s in (0, 1), needed.
         budget: what tasks and rollouts may cost in all, in the unit of the costs; by default rollouts.
         cost_per_task: of sampling a task, in any unit.
         cost_per_rollout: of one rollout, in the same unit.
@@ -80,7 +76,7 @@ def plan(
 
     Raises:
         ValueError: for values out of range, a threshold outside the support, an unknown design, a metric without
-            returns, or if neither a threshold nor a safety is given, or only one of them and no budget.
+            returns, or if a threshold or a safety is not given.
 
     Example:
         >>> import jaxcert
@@ -107,7 +103,7 @@ def plan(
     if isinstance(source, PilotReturns):
         reordered = ReorderedPilot(source)
         doubtful = Simulation(reordered, goal.wish, min(max_rollouts, reordered.most), (seed, 4))
-    if doubtful is not None and goal.has_power:  # the best design that reaches it even if pilot tasks were lucky
+    if doubtful is not None:  # the best design that reaches it even if pilot tasks were lucky
         doubting = goal.doubting(source.num_tasks)
         found = searched(doubting, doubtful, kinds)
         sure = [each for each in sorted(found, key=doubting.key)[:1] if doubting.is_met(each)]
@@ -120,14 +116,13 @@ def plan(
     return Plan(
         heading=f"Wanted: {_wanted(goal)}",
         notice=" ".join(_notices(goal, best, within, limit)),
-        table=table_of(shown, goal.objective, is_share=wish.threshold is not None),
+        table=table_of(shown),
         remarks=(
             f"from {finish.num_simulated:,} simulated tasks; ± is the standard error of the simulation",
             *source.notes(),
             *_remarks(shown, wish),
         ),
         designs=tuple(shown),
-        objective=goal.objective,
         power=power,
         reachable=within,
         wish=wish,
@@ -143,12 +138,7 @@ def _goal(wish: Wish, costs: Costs, power: float) -> Goal:
             raise ValueError(f"{name} is {value}; expected a number of at least 0")
     if costs.per_task + costs.per_rollout <= 0:
         raise ValueError("cost_per_task and cost_per_rollout are both 0; expected one above 0")
-    if wish.threshold is not None and wish.safety is not None:
-        return CheapestCertificate(wish, costs, power)
-    if costs.budget is None:
-        other = "threshold" if wish.threshold is None else "safety"
-        raise ValueError(f"neither {other} nor budget is given; expected one of them")
-    return (LeastRisk if wish.safety is None else HighestReturn)(wish, costs, power)
+    return Goal(wish, costs, power)
 
 
 def _kinds(names: tuple[str, ...] | None, wish: Wish, source: Source) -> list[Kind]:
@@ -157,13 +147,12 @@ def _kinds(names: tuple[str, ...] | None, wish: Wish, source: Source) -> list[Ki
         if names and names != (usual,):
             raise ValueError(f"designs are {', '.join(names)}; expected {usual!r} for these requirements, or none")
         return [dataclasses.replace(DESIGNS[usual], betas=None)]
-    chosen, known = [usable(name, wish) for name in names or ()], wish.threshold is not None
+    chosen = [choose("design", name, DESIGNS) for name in names or ()]
     for kind in chosen:
         binary = kind.counts_successes or (kind.name in BOUNDS and BOUNDS[kind.name].binary)
         if binary and not source.binary:
             raise ValueError(f"design is {kind.name!r}, for returns of 0 and 1; the pilot has others")
-    suited = [kind for kind in DESIGNS.values() if kind.suits(source.binary) and (known or not kind.needs_threshold)]
-    return chosen or suited
+    return chosen or [kind for kind in DESIGNS.values() if kind.suits(source.binary)]
 
 
 def _wanted(goal: Goal) -> str:
@@ -171,11 +160,6 @@ def _wanted(goal: Goal) -> str:
     _, delta, threshold, safety, sides = goal.wish
     paid = "" if goal.costs.budget is None else f" from a budget of {goal.costs.budget:g}"
     sure, required = f"confidence {confidence(delta)}", " and ".join(map(str, sides))
-    if threshold is None:
-        return f"the highest return certified with safety {safety:g}, {sure}{paid}"
-    if safety is None:
-        what = f"of missing {required}" if sides else f"at a threshold of {threshold:g}"
-        return f"the least risk certified {what}, {sure}{paid}"
     what = f"{required}{', all at once,' if sides[1:] else ''}" if sides else f"at least {threshold:g}"
     return f"{what} certified with safety {safety:g}, {sure}, in {goal.power:.4g} of cases{paid}"
 
@@ -186,14 +170,14 @@ def _notices(goal: Goal, best: Design | None, within: Design | None, limit: floa
         start = "No design considered" if goal.costs.budget is None else "Within the budget no design"
         said = [f"{start} certifies anything."]
     elif not goal.is_met(best):
-        said = [f"Power {goal.power:g} not reached: {figures(best.value, is_share=True)} at most, by the first design."]
+        said = [f"Power {goal.power:g} not reached: {figures(best.value)} at most, by the first design."]
     elif not goal.holds(best):
         like, lucky = f"Power {goal.power:g} if tasks in general are like those of the pilot", best.pessimistic or 0.0
         if math.isnan(lucky):
             return [f"{like}. What if these were lucky is unknown for more rollouts of a task than the pilot has."]
-        lucky = figures(lucky, is_share=True)
+        lucky = figures(lucky)
         return [f"{like}; {lucky} if these were lucky (pessimistic). More pilot tasks help."]
-    elif best.pessimistic is not None and goal.has_power:
+    elif best.pessimistic is not None:
         return [f"The first design has power {goal.power:g} even if the pilot tasks were lucky (pessimistic)."]
     else:
         return []
@@ -216,7 +200,4 @@ def _remarks(shown: list[Design], wish: Wish) -> list[str]:
         said.append("rollouts have to be whole episodes, as at most is required of a metric (--complete)")
     if any(design.kind.stopped for design in shown):
         said.append("the cost of a sequential design is a mean, not a limit")
-    if wish.threshold is None:
-        names = ", ".join(kind.name for kind in DESIGNS.values() if kind.needs_threshold)
-        said.append(f"without a threshold these designs are not considered: {names}")
     return said

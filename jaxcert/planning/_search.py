@@ -15,7 +15,7 @@ import numpy as np
 from jaxcert._validation import check_number
 from jaxcert.numerics import clopper_pearson_lower
 from jaxcert.planning._designs import Kind, PerTask, Wish, all_met
-from jaxcert.planning._goals import Goal, as_row
+from jaxcert.planning._goals import Goal, power_of
 from jaxcert.planning._least_tasks import MOST_TASKS
 from jaxcert.planning._pilot import ReorderedPilot, Source
 from jaxcert.planning._plan import Design
@@ -61,12 +61,12 @@ class Simulation:
     def _course(self, kind: Kind, m: int, betas: np.ndarray) -> PerTask:
         if self.wish.sides:
             return all_met(self._returns(m), m, betas, self.wish)
-        found, threshold = kind.per_task(self._returns(m), m, betas, self.wish), self.wish.threshold
-        successes = None if kind.enough is None or threshold is None else self.source.successes(m)
-        if kind.enough is None or threshold is None or successes is None:
+        found = kind.per_task(self._returns(m), m, betas, self.wish)
+        successes = None if kind.enough is None else self.source.successes(m)
+        if kind.enough is None or successes is None:
             return found
         reached = np.append(np.cumsum(successes[::-1])[::-1], 0.0)
-        return found._replace(passing=np.minimum(reached[kind.enough(m, betas, threshold)], 1.0))
+        return found._replace(passing=np.minimum(reached[kind.enough(m, betas, self.wish.threshold)], 1.0))
 
     def _returns(self, m: int) -> np.ndarray:
         length = next(length for length in LENGTHS if length >= m)
@@ -102,33 +102,29 @@ class Finish:
         low = enough = self._least_passing(course)
         if doubting is not None and self.doubtful is not None:
             enough = min(low, float(doubting.passing(self.doubtful.course(design))[0]))
-        design = goal.final(goal.resized(design, enough, float(course.used.mean())))
+        design = goal.final(goal.resized(design, enough))
         course = self._course(design)
-        used, is_exact, row = float(course.used.mean()), course.passing is not None and goal.has_power, as_row(design)
-        course = course if is_exact else course._replace(passing=None)
-        parts = PerTask(course.lower.reshape(TIMES, -1), course.used)
-        apart = np.std(goal.values(parts, *as_row(design, TIMES)), ddof=1)
-        rng, value = np.random.default_rng([*self.simulation.seed, 0]), float(goal.values(course, *row)[0])
-        lucky = self._pessimistic(design, rng)  # NaN stays
+        used, value = float(course.used.mean()), float(goal.values(course, design)[0])
+        apart = np.std(goal.values(PerTask(course.lower.reshape(TIMES, -1), course.used), design), ddof=1)
+        lucky = self._pessimistic(design)
         return dataclasses.replace(
             design,
-            num_violations=None if goal.wish.safety is None else design.num_violations,
             rollouts_per_task=used,
             cost=float(design.num_tasks * goal.costs.of_task(used)),
             value=value,
-            standard_error=0.0 if is_exact else float(apart) / math.sqrt(TIMES),
-            least=float(goal.of_passing(np.asarray([low]), *row)[0]) if goal.has_power else None,
-            pessimistic=None if lucky is None else goal.sign * max(goal.sign * lucky, goal.sign * value),
+            standard_error=0.0 if course.passing is not None else float(apart) / math.sqrt(TIMES),
+            least=float(power_of(low, design.num_tasks, design.num_violations)),
+            pessimistic=None if lucky is None else min(lucky, value),  # NaN stays
         )
 
-    def _pessimistic(self, design: Design, rng: np.random.Generator) -> float | None:
-        """The objective if the pilot tasks were lucky; None without a pilot, NaN for more rollouts than it has."""
+    def _pessimistic(self, design: Design) -> float | None:
+        """The power if the pilot tasks were lucky; None without a pilot, NaN for more rollouts than it has."""
         doubtful = self.doubtful
         if doubtful is None:
             return None
         if design.num_rollouts > doubtful.most:
             return math.nan
-        return self.goal.pessimistic(doubtful.course(design), design, doubtful.source.num_tasks, rng)
+        return float(self.goal.doubting(doubtful.source.num_tasks).values(doubtful.course(design), design)[0])
 
     def _course(self, design: Design) -> PerTask:
         """Results of all tasks, [1, N]."""
@@ -138,8 +134,6 @@ class Finish:
 
     def _least_passing(self, course: PerTask) -> float:
         """Lower confidence limit on the probability that a task passes, at the confidence of one design."""
-        if self.goal.wish.threshold is None:
-            return 0.0
         if course.passing is not None:
             return float(course.passing[0])
         return least_share(self.goal.passes(course.lower)[0], self.num_designs)
@@ -175,9 +169,7 @@ def _of_kind(kind: Kind, goal: Goal, simulation: Simulation) -> list[Design]:
 
 def _with(rollouts: list[int], kind: Kind, goal: Goal, simulation: Simulation, best: Design | None) -> list[Design]:
     """The best design for each of those numbers, at levels around the best that is known."""
-    threshold = goal.wish.threshold
-    own = None if threshold is None else kind.betas
-    tried = [own(m, threshold) if own and threshold is not None else goal.betas(m, best) for m in rollouts]
+    tried = [kind.betas(m, goal.wish.threshold) if kind.betas else goal.betas(best) for m in rollouts]
     rows = [(m, betas, simulation.run(kind, m, betas)) for m, betas in zip(rollouts, tried, strict=True)]
     return goal.designs_of(kind.name, rows)
 

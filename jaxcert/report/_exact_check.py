@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from jaxcert._files import content_of
+from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import sampled
@@ -172,6 +173,8 @@ def with_witnesses(
             raise ValueError(f"{data.path}: is read as a summary, without single returns, which a witness needs")
     if certificate is not sampled(certificate):
         raise ValueError("the certificate is about tasks of another distribution, for which there is no witness")
+    if of_two(certificate):
+        raise ValueError("certificate is about two policies, of which there are no witnesses; expected one")
     metrics = question.metrics(record["settings"])
     supports: list[Any] = [each or (0, 1) for each in metrics.values()] or [support_of(record)]
     samples = [*map(_sample_of, files, supports)]

@@ -13,6 +13,7 @@ from jaxcert.certificates._question import MEAN_ROWS, Question
 from jaxcert.certificates._registry import METHODS
 from jaxcert.questions._answers import fields_of_rows
 from jaxcert.report.plots._interval_plot import Interval
+from jaxcert.returns._labels import quoted
 from jaxcert.tables import Returns
 from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._readers import ReturnsFile
@@ -138,7 +139,7 @@ def intervals_of(
     low = np.atleast_1d(getattr(certificate, columns[question.rows.certified])).tolist()
     high = [None] * len(low) if upper is None else np.atleast_1d(getattr(certificate, upper)).tolist()
     seen = _observed(certificate, question, means)
-    whole = name or " minus ".join(policies) or "all tasks"
+    whole = name or " minus ".join(map(quoted, policies)) or "all tasks"
     three = zip(low, seen, high, strict=True)
     return {f"{whole}{end}": Interval(*each) for end, each in zip(ends, three, strict=True)}
 

@@ -19,6 +19,7 @@ from jaxcert.report._in_words import column_texts, heading, observed_means
 from jaxcert.report._recompute import differing, of_delta, precision, support_of, told
 from jaxcert.report._writers import certificate_record
 from jaxcert.report.plots._interval_plot import Interval, shared_letters
+from jaxcert.returns._labels import quoted
 from jaxcert.tables._aligned import in_one_order, stacked
 from jaxcert.tables._readers import ReturnsFile
 
@@ -72,7 +73,7 @@ class Leaderboard(NamedTuple):
         for i, question in itertools.product(best, self.of_each):
             for title, text in _cells(question, self.answers[i][question.name]).items():
                 found.setdefault(title, []).append(text)
-        return {**found, _ORDER: [", ".join(self.not_better(i)) or "-" for i in best]}
+        return {**found, _ORDER: [", ".join(map(quoted, self.not_better(i))) or "-" for i in best]}
 
     @property
     def means(self) -> list[Any]:
@@ -112,7 +113,7 @@ class Leaderboard(NamedTuple):
     @property
     def _never_named(self) -> str:
         """The policies that no other is certified to match, and why; empty for none."""
-        names = [name for name, each in zip(self.names, self.data, strict=True) if each.num_unfinished]
+        names = [quoted(name) for name, each in zip(self.names, self.data, strict=True) if each.num_unfinished]
         if not names:
             return ""
         why = "since the worst return of its unfinished rollouts would help the other"
@@ -125,7 +126,9 @@ class Leaderboard(NamedTuple):
     @property
     def said(self) -> list[str]:
         """For each policy, a sentence on the policies that it at least matches, in the order of the table."""
-        best = [(name, self.not_better(self.names.index(name))) for name in self.table["policy"]]
+        best = [
+            (quoted(name), [*map(quoted, self.not_better(self.names.index(name)))]) for name in self.table["policy"]
+        ]
         last = [" and ".join(filter(None, [", ".join(others[:-1]), *others[-1:]])) for _, others in best]
         return [f"{name} is {_ORDER} {others}." for (name, _), others in zip(best, last, strict=True) if others]
 

@@ -158,9 +158,7 @@ def protocol_of(plan: Plan, strata: str | None = None, **others: Any) -> Protoco
         raise ValueError(
             "a sequential design has no fixed number of rollouts; expected another one, such as --design betting"
         )
-    asked: dict[str, Any] = (
-        {"thresholds": (wish.threshold,)} if wish.threshold is not None else {"safeties": (wish.safety,)}
-    )
+    asked: dict[str, Any] = {"thresholds": (wish.threshold,)}
     if wish.sides:
         complete = {} if all(side.is_least for side in wish.sides) else {"complete": True}
         asked = {"question": "requirements", "options": {"requirements": list(map(str, wish.sides))} | complete}

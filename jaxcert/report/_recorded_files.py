@@ -10,6 +10,7 @@ from typing import Any
 
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._recompute import precision, support_of
+from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables._readers import ReturnsFile, read_by
 from jaxcert.tables._returns import how_many, names_of
 from jaxcert.tables._roles import PICKED, Columns, Roles
@@ -73,7 +74,7 @@ def rows_read(files: Sequence[ReturnsFile]) -> str:
     told = []
     for file in files:
         if picked := file.roles.rows_picked:
-            told.append(f"of rows {', '.join(f'where {each}' for each in picked)}")
+            told.append(f"of rows {', '.join(f'where {quoted_condition(each)}' for each in picked)}")
         if file.num_unfinished:
             told.append(f"{file.num_unfinished} without an outcome, counted as {file.unfinished:g}")
     return "; ".join(dict.fromkeys(told))
@@ -168,7 +169,7 @@ def of_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]])
         files = names_of([dataclasses.replace(file, called=None) for _, _, file in policies])
         pairs = [(name, recorded, file) for (name, recorded, _), file in zip(policies, files, strict=True)]
         if any(name not in (recorded, file) for name, recorded, file in pairs):
-            told += [f"{name} is {file}" for name, _, file in pairs]
+            told += [f"{quoted(name)} is {quoted(file)}" for name, _, file in pairs]
     names = ", ".join(dict.fromkeys(told))
     return [*dict.fromkeys(wrong)], f"names as the file has them: {names}" if names else ""
 

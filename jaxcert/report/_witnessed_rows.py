@@ -11,7 +11,6 @@ import numpy as np
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._attained_limits import FEW
-from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._figures import LISTED, SAMPLED
 from jaxcert.certificates._levels import LEVELS, delta_shares, near, usual_enough
 from jaxcert.certificates._registry import METHODS, counts_bounds
@@ -42,15 +41,8 @@ def check_witnesses(certificate: Any) -> None:
     known = (BETTING.name, CLOPPER_PEARSON.name)
     if certificate.bound not in known:
         raise ValueError(f"bound is {certificate.bound!r}, which has no witnesses; expected one of {', '.join(known)}")
-    _check_one(certificate)
     if getattr(certificate, "simultaneous", False):
         raise ValueError("certificate holds for several levels together, whose share of delta has no witness")
-
-
-def _check_one(certificate: Any) -> None:
-    """Raise ValueError for a certificate about two policies."""
-    if of_two(certificate):
-        raise ValueError("certificate is about two policies, of which there are no witnesses; expected one")
 
 
 def of_counts(certificate: Any, sample: Sample, index: int, *, weighted: bool = False) -> Witness | None:
@@ -192,7 +184,6 @@ def of_requirements(certificate: Any, samples: Mapping[str, Sample], index: int)
 
 def _check_ways(certificate: Any) -> None:
     """Raise ValueError, with the reason, for requirements without a proof."""
-    _check_one(certificate)
     method = METHODS.get(certificate.method)
     if method is None or method.tail is None:
         raise ValueError(f"method is {certificate.method!r}, of which there are no witnesses")

@@ -61,6 +61,8 @@ _NOTHING = rf"{_START}nothing is certified about (?:how many of these [0-9]+ tas
 COUNTED = "threshold safety epsilon num_violations num_valid status sentence"  # the columns of a row
 _SILENT = frozenset(["vacuous", "infeasible", "invalid_input", "out_of_range", "unsound"])  # of a row without a claim
 _MOST_TRIALS = 10**7  # that a table may count
+_WORD = re.compile(r"(?:[^\W\u115f\u1160\u3164\uffa0]|[./:@+=-])+")  # without letters that look like blanks
+_QUOTES = re.compile("[\"'`\u00b4\u02ba\u02bc\u02ee\u2018-\u201f\u2032-\u2037\u2057\u301d-\u301f\uff02\uff07]+")
 _LINE = re.compile(r"(\S(?:.*\S)?) ([<>]=) (\S+)(?: in (\S+) (\S+))?")  # a requirement
 # The returns of each task, a, b or None, the part of delta that a side of a row has, all of it, ...; of tasks from
 # strata how frequent these are, and the weight of each task, none if all have the same; of requirements, for each the
@@ -82,6 +84,12 @@ def reason(error: BaseException) -> str:
     """What is wrong, in one line of printable characters, whatever the file has for names."""
     words = str(error) if type(error) is ValueError else repr(error)
     return "".join(each if each.isprintable() else "?" for each in words)
+
+
+def quoted(name: str) -> str:
+    """A name in a sentence: a single word as it is, any other in double quotes, so that its end is seen."""
+    need(name.isprintable(), f"the name {name!r:.60} has a letter that is not printable")
+    return name if _WORD.fullmatch(name) else '"' + _QUOTES.sub("'", name) + '"'
 
 
 def exact_number(text: Any) -> Fraction:
@@ -265,7 +273,7 @@ def _frequencies(strata: Sequence[str], texts: list[str]) -> dict[str, Fraction]
 
 def _in_words(frequencies: dict[str, Fraction], *, given: bool) -> str:
     """Where a new task is from: one distribution, or strata with these frequencies."""
-    names, shares = [label[:40] for label in frequencies], {*frequencies.values()}
+    names, shares = [quoted(label[:40]) for label in frequencies], {*frequencies.values()}
     if not frequencies:
         return "the same distribution"
     if len(frequencies) > 12 or len({*names}) < len(names):
@@ -367,7 +375,8 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
     need(all(each["rows"] for each in held["certificates"] or [{"rows": []}]), "it certifies nothing")
     for i, record in enumerate(held["certificates"]):
         roles = record["data"].get("roles") or {}
-        start = f", where {roles['group']}: " if "group" in roles else ": "
+        column, _, entry = roles.get("group", "").partition(" = ")
+        start = f", where {quoted(column.strip())} = {quoted(entry.strip())}: " if "group" in roles else ": "
         need(roles.get("group", "") in (*roles.get("where", []), ""), "its group is of other rows")
         case, (_, names, statement) = _case(record, read, statements), statements[record["question"]]
         columns, chosen = {*names.split()}, {"beta"} if record["settings"].get("beta") == "auto" else set()
@@ -377,8 +386,9 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
                 lacking, others = columns - row.keys(), row.keys() - columns - chosen - {"witness", "advice"}
                 need(not lacking, f"it has no {', '.join(sorted(lacking))}")
                 need(not others, f"it has {', '.join(sorted(others))}, which its question does not allow")
-                need(start in row["sentence"], "its sentence names another group")
-                statement({**row, "sentence": row["sentence"].replace(start, ": ", 1)}, case)
+                before, found, after = row["sentence"].partition(start)
+                need(bool(found) and ":" not in before, "its sentence names another group")
+                statement({**row, "sentence": f"{before}: {after}"}, case)
                 yield True, f"proven: {place}: {row['sentence'].removesuffix(f' ({_ADVICE})')}"
             except WRONG as error:
                 yield False, f"refused: {place}: {reason(error)}"
@@ -427,7 +437,7 @@ def _required(line: Any, known: dict[str, list], delta: Fraction, settings: Any)
     case = _within(known[name], Number(low or 0), None if high == "inf" else Number(high or 1), delta, settings)
     need(low is not None or case.binary, f"{name} has other values than 0 and 1")
     quantity, words = "expected" if low else "probability of", "at least" if side == ">=" else "at most"
-    at, told = exact_number(Number(number)), f"the {quantity} {name.replace('_', ' ')} is {words} {number}"
+    at, told = exact_number(Number(number)), f"the {quantity} {quoted(name)} is {words} {number}"
     if side == "<=":
         need(settings.get("complete") is True and case.high is not None, "it has an upper limit on partial rollouts")
         ends = case.low + case.high

@@ -374,7 +374,8 @@ def confidence_of(declared: Any) -> str:
 def check_pairs(content: bytes) -> Iterator[str]:
     """The conclusion that a log of pairs proves, in words; ValueError for an altered log."""
     declared, pairs, touched = read_pairs(content)
-    names, noun = declared["policies"], "pairs" if len(declared["policies"]) == 2 else "blocks"
+    names = [*map(base.quoted, declared["policies"])]
+    noun = "pairs" if len(names) == 2 else "blocks"
     what = "succeeds more often than" if declared["successes"] is True else "has a larger expected score than"
     margin = "" if exact_number(declared["margin"]) == 0 else f", by more than {declared['margin']}"
     for lost in [set(), touched] if touched else [set()]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.numerics._rounding import known
+from jaxcert.returns._labels import check_printable
 from jaxcert.returns._prepared import Support
 
 _NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
@@ -118,6 +119,7 @@ def requirements_of(given: Mapping[str, Requirement] | Sequence[str]) -> dict[st
                 f"the requirement of {metric!r:.60} is {each!r:.60}; expected at_least(...) or at_most(...)"
             )
         found[metric] = _joined(metric, found[metric], each) if metric in found else each
+    check_printable("a metric is called", found)
     if not found:
         raise ValueError(f"there are no requirements; expected one or more, such as {_EXAMPLES}")
     return found

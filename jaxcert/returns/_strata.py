@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert._types import Array
+from jaxcert.returns._labels import check_printable, quoted
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Histogram
@@ -110,6 +111,7 @@ def _strata_of(strata: Sequence[Any]) -> tuple[list[str], np.ndarray, np.ndarray
     labels = [str(entry).strip() for entry in entries]
     if not all(labels):
         raise ValueError("the label of a stratum is blank; expected a word or a whole number for each task")
+    check_printable("strata hold", labels)
     index = {label: i for i, label in enumerate(dict.fromkeys(labels))}
     place = np.asarray([index[label] for label in labels])
     return list(index), place, np.bincount(place)
@@ -133,7 +135,7 @@ def _in_order(labels: Sequence[str], given: Mapping[str, float]) -> np.ndarray:
 
 def _in_words(labels: Sequence[str], frequencies: np.ndarray, are_given: bool) -> str:
     """The strata of new tasks and their frequencies, in words."""
-    are_equal, names = np.ptp(frequencies) == 0, [label[:_LONGEST] for label in labels]
+    are_equal, names = np.ptp(frequencies) == 0, [quoted(label[:_LONGEST]) for label in labels]
     if len(labels) > _MOST_NAMED or len({*names}) < len(names):
         other = "with the frequencies that were declared" if are_given else "as frequent as in the sample"
         return f"one of {len(labels)} strata, {'each as likely' if are_equal else other}"

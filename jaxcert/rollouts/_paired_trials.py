@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxcert._chained import ChainedLog
 from jaxcert._files import in_file
+from jaxcert.returns._labels import quoted
 from jaxcert.rollouts._declared import Trial, one_number, two_ends
 from jaxcert.rollouts._declared_pairs import Blocks, DeclaredPairs, drawn_labels, is_undecided, settled
 from jaxcert.rollouts._recorded_trials import RecordedTrials
@@ -225,7 +226,9 @@ class PairedTrials(RecordedTrials[DeclaredPairs]):
     def _check_open(self, place: int) -> None:
         if self.is_over:
             shown, noun = self.better(), self.declared.noun
-            ended = f"all {self.num_pairs} {noun}s are made" if shown is None else f"{shown} is shown to be better"
+            ended = (
+                f"all {self.num_pairs} {noun}s are made" if shown is None else f"{quoted(shown)} is shown to be better"
+            )
             if len(self.declared.policies) > 2 and len(self._going) < 2:
                 ended = "no comparison is left to decide"
             raise ValueError(f"{ended}, and another trial is no evidence; expected a new log for new {noun}s")

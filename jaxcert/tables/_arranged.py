@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert.returns._labels import check_printable, quoted
 from jaxcert.tables._coded import Coded, check_labels_whole, coded, combined, crossing, pair_counts
 from jaxcert.tables._column_doubts import check_beside
 from jaxcert.tables._doubts import judge, tell
@@ -154,6 +155,7 @@ def _strata_of(name: str, rows: Rows, task: Coded) -> np.ndarray:
         raise ValueError(f"task {mixed:.40} is in several strata by column {name!r:.42}; expected one for each task")
     labels = np.fromiter((stratum for _, stratum in pairs), column.entries.dtype)
     check_spelling(labels, f"column {name} holds", TAKEN_FOR_TWO)
+    check_printable(f"column {quoted(name)} holds", labels.tolist())
     return labels
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert.returns._labels import check_printable, quoted
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, combined, of_series
 from jaxcert.tables._column_doubts import are_endings, how_set_aside, set_aside
 from jaxcert.tables._doubts import listed, tell
@@ -105,7 +106,9 @@ def policies_in(table: Any, roles: Roles) -> list[str]:
 
 
 def _policies(rows: Rows, policy: str) -> list[str]:
-    return list(dict.fromkeys(map(as_text, rows.column(policy).listed())))
+    found = list(dict.fromkeys(map(as_text, rows.column(policy).listed())))
+    check_printable(f"column {quoted(policy)} holds", found)
+    return found
 
 
 def _masks(every: Rows, roles: Roles) -> list[tuple[Any, np.ndarray]]:

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from jaxcert.returns._labels import quoted_condition
 from jaxcert.returns._prepared import as_successes
 from jaxcert.tables._roles import Columns, Roles
 
@@ -171,7 +172,7 @@ class ReturnsFile(Returns):
     @property
     def told(self) -> str:
         """What to tell the reader of a result about the file; "" for one of jaxcert's."""
-        return self._told([f"where {each}" for each in self.roles.rows_picked])
+        return self._told([f"where {quoted_condition(each)}" for each in self.roles.rows_picked])
 
     @property
     def told_without_labels(self) -> str:
@@ -201,7 +202,8 @@ class ReturnsFile(Returns):
         name, sign, wanted = map(str.strip, match.groups() if match else (condition, "!=", ""))
         if name in tasks or sign == "!=":
             return f"some {'tasks' if name in tasks else 'rows'} by {name}"
-        return f"where {name} {sign} {re.sub(r'[^,]*/', '', wanted)}"  # the certificate states it
+        shown = quoted_condition(f"{name} {sign} {re.sub(r'[^,]*/', '', wanted)}")
+        return f"where {shown}"  # the certificate states it
 
     @property
     def policy(self) -> str | None:

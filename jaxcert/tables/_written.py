@@ -15,6 +15,7 @@ from jaxcert._archive import array_names, damage_told, read_arrays, whole_array
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, content_of, in_file, parsed, whole_file
 from jaxcert._types import Array
+from jaxcert.returns._labels import check_printable
 from jaxcert.tables._coded import coded
 from jaxcert.tables._column_doubts import check_beside
 from jaxcert.tables._doubts import WORDS, listed, tell, words_in
@@ -158,6 +159,7 @@ def _labels(content: bytes, name: str, num_tasks: int) -> np.ndarray:
         found = f"shape {labels.shape} and dtype {labels.dtype}"
         raise ValueError(f"array {name!r:.40} has {found}; expected a word or a whole number for each task")
     check_spelling(labels, f"array {name!r:.40} holds", TAKEN_FOR_TWO)
+    check_printable(f"array {name!r:.40} holds", labels.tolist())
     return labels
 
 

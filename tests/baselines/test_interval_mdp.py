@@ -161,11 +161,6 @@ def test_episodes_that_the_graph_does_not_have_certify_nothing(episode):
     assert np.isneginf(lower_bound(np.array([[[0, 1, -1], episode]]), 0.1, line, **options)[0])
 
 
-def test_an_episode_may_stop_at_a_fixed_step():
-    loop = np.array([[0, 1], [-1, -1]])
-    assert count_transitions(np.array([[[0, 0, 0]]]), loop, max_visits=None)[0].tolist() == [[2, 0], [0, 0]]
-
-
 def test_narrow_integers_do_not_wrap():
     graph = np.full((70, 2), -1)
     graph[0], graph[64], graph[6] = (64, 1), (6, 1), (7, 8)
@@ -263,10 +258,7 @@ def test_bounds_fail_no_more_often_than_beta_where_visits_are_random():
         ({"successors": np.zeros((3, 2))}, "successors have shape .* float64; expected int"),
         ({"successors": np.array([[1, 3], [-1, -1], [-1, -1]])}, r"successors of state 0 are \[1, 3\]"),
         ({"successors": np.array([[1, 2], [-1, 0], [-1, -1]])}, r"successors of state 1 are \[-1, 0\]"),
-        (
-            {"successors": np.array([[1, 2], [0, 0], [-1, -1]])},
-            r"successors of state 1 are \[0, 0\]",
-        ),
+        ({"successors": np.array([[1, 2], [0, 0], [-1, -1]])}, r"successors of state 1 are \[0, 0\]"),
         ({"payoff": np.array([0.0, -1.0, 0.0])}, "payoff is .* expected a return of at least 0"),
         ({"payoff": np.zeros(2)}, "payoff is .* for each of 3 states"),
         ({"payoff": np.array([0.0, np.nan, 0.0])}, "payoff is"),

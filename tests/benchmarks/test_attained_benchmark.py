@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from lists import data_set
+from lists import chances, data_set, multisets
 
 from benchmarks.tightness.successes import largest_failure
 from jaxcert import certify
-from tests.certificates.test_attained import chances, histograms, laws
+from tests.certificates.test_attained import laws
 
 
 @pytest.mark.parametrize("n", [3, 12, 30])
@@ -23,7 +23,7 @@ def test_no_certificate_fails_more_often_than_delta_over_the_grid(n):
 
 @pytest.mark.parametrize(("n", "m", "threshold"), [(8, 2, 0.7), (6, 3, 0.3), (5, 4, 0.7)])
 def test_the_largest_failure_is_that_of_all_outcomes(n, m, threshold):
-    delta, counts, threshold = 0.2, histograms(n, m), float(np.float32(threshold))
+    delta, counts, threshold = 0.2, multisets(n, m + 1), float(np.float32(threshold))
     said = np.asarray(certify(data_set(counts, m), threshold, delta=delta, validate=False).epsilon[:, 0], float)
     risks = np.nextafter(np.unique(said[said < 1]), 2)
     every = [chances(counts, law)[said < risk].sum() for risk in risks for law in laws(m, threshold, risk)]

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from lists import data_set
+from lists import chances, data_set, multisets
 from scipy import stats
 
 from jaxcert import Status, certify_band, certify_safety_level, certify_tail
@@ -15,7 +15,7 @@ from jaxcert.certificates._attained import GRID, attained_level
 from jaxcert.certificates._attained_limits import levels_tried
 from jaxcert.numerics._calibration import local_level
 from jaxcert.numerics._tails import limit
-from tests.certificates.test_attained import chances, drawn, exact_level, histograms
+from tests.certificates.test_attained import drawn, exact_level
 
 SMALL, DELTA = [(10, 1), (5, 4), (4, 6)], 0.2
 THRESHOLDS = np.asarray([0.1, 0.3, 0.5, 0.7, 0.9, 0.97], np.float32)
@@ -46,7 +46,7 @@ def worlds(m: int, epsilon: np.ndarray):
 @pytest.mark.parametrize(("n", "m"), SMALL)
 def test_all_numbers_of_successes_hold_together(n, m):
     """P[p_c > U(k_c; n, eta) for some c] by every outcome, for random laws of successes and those on the boundary."""
-    counts, rng = histograms(n, m), np.random.default_rng(n)
+    counts, rng = multisets(n, m + 1), np.random.default_rng(n)
     eta = float(attained_level(DELTA, n, m, np.dtype(np.float32)))
     assert eta == pytest.approx(max(DELTA / m, local_level(n, DELTA)), rel=1e-6)
     limits = np.append(stats.beta.ppf(1 - eta, np.arange(n) + 1, n - np.arange(n)), 1)
@@ -61,7 +61,7 @@ def test_all_numbers_of_successes_hold_together(n, m):
 
 @pytest.mark.parametrize(("n", "m"), SMALL)
 def test_no_threshold_fails_more_often_than_delta_together(n, m):
-    counts = histograms(n, m)
+    counts = multisets(n, m + 1)
     epsilon = np.asarray(certify_band(data_set(counts, m), THRESHOLDS, delta=DELTA, validate=False).epsilon, float)
     worst = 0.0
     for skills, weights, law in worlds(m, epsilon):
@@ -72,7 +72,7 @@ def test_no_threshold_fails_more_often_than_delta_together(n, m):
 
 @pytest.mark.parametrize(("n", "m"), SMALL[1:])
 def test_no_safety_fails_more_often_than_delta_together(n, m):
-    counts, wanted = histograms(n, m), np.asarray([0.2, 0.5, 0.7], np.float32)
+    counts, wanted = multisets(n, m + 1), np.asarray([0.2, 0.5, 0.7], np.float32)
     found = certify_safety_level(data_set(counts, m), wanted, delta=DELTA, simultaneous=True, validate=False)
     reached, worst = np.asarray(found.thresholds, float), 0.0
     assert reached.max() > 0.2

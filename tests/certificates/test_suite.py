@@ -86,16 +86,13 @@ def test_a_single_trial_of_each_task_spends_nearly_all_of_delta():
     assert int(certify_suite(data_set(np.ones(N), 1), threshold, delta=0.5**5 * 0.999).num_good[0]) == 0
 
 
-def test_at_least_37_of_40():
+def test_at_least_37_of_40_all_tasks_and_nothing():
     counts = np.r_[np.full(38, 47), 30, 31]
     found = certify_suite(data_set(counts, 50), 0.8, delta=0.05)
     assert int(found.num_good[0]) == 37
     assert str(found) == (
         "With confidence 0.95: on at least 37 of these 40 tasks, the probability of success is at least 0.8."
     )
-
-
-def test_all_tasks_and_nothing():
     many = data_set(np.full(10, 50), 50)
     assert "on all of these 10 tasks" in str(certify_suite(many, 0.5, delta=0.05))
     few = certify_suite(data_set(np.zeros(10), 50), 0.5, delta=0.05)

@@ -15,6 +15,7 @@ from jaxcert.cli import _answer_files
 from jaxcert.tables import read_returns
 
 GROUPS = ("kitchen", "office", "lab, wet")
+SEEN = {"lab, wet": '"lab, wet"'}  # in a sentence
 SHORT = {"BY": "certify trials.csv --by category --delta 0.06"}
 
 
@@ -47,12 +48,12 @@ def test_each_group_has_its_share_of_delta(folder):
     for name, record in records(folder):
         expected = certify(of_group(name), 0.5, delta=np.nextafter(0.02, 0))
         assert record["rows"][0]["safety"] == pytest.approx(float(expected.safety[0]), abs=1e-7)
-        assert f"With confidence 0.98, where category = {name}: " in out
+        assert f"With confidence 0.98, where category = {SEEN.get(name, name)}: " in out
         assert record["rows"][0]["sentence"] in out
     run("""
         verify g.json trials.csv -> 3 certificates
         BY --threshold 0.5 --json g.json --force --witness --latex g.tex
-        verify --exact g.json trials.csv -> row 1 of 1: With confidence 0.98, where category = lab, wet: on a new task
+        verify --exact g.json trials.csv -> row 1 of 1: With confidence 0.98, where category = "lab, wet": on a new task
     """)
     assert "With confidence 0.98, where category = kitchen: on a new task" in (folder / "g.tex").read_text()
     for change in (
@@ -74,16 +75,22 @@ def test_a_group_is_no_task_not_even_where_there_is_one():
         run(f"certify {name}.csv --by task --threshold 0.5 --delta 0.06 => expected --suite --each-task")
 
 
-def test_groups_are_those_of_the_rows_that_are_read():
+def test_groups_are_those_of_the_rows_that_are_read_and_each_has_to_reach_what_is_required():
     told = "All 2 groups together: with confidence 0.94 | in each row of the tables by itself"
     out = run(f"BY --where 'category != office' --threshold 0.5,0.6 ~> {told}")
     assert "office" not in out.replace("category != office", "")
+    run("BY --threshold 0.5 --require 0.5 !>\nBY --threshold 0.5 --require 0.5 --where 'category = kitchen'")
 
 
-def test_every_group_has_to_reach_what_is_required():
-    run("""
-        BY --threshold 0.5 --require 0.5 !>
-        BY --threshold 0.5 --require 0.5 --where 'category = kitchen'
+def test_a_name_that_is_not_printable_is_refused():
+    """A line of its own would read as a sentence."""
+    table(
+        "odd.csv", "task,kind,trial,success", [(i, k, j, 1) for i in range(9) for k in ("a\x1b[2K", "b") for j in "pq"]
+    )
+    told = r"column kind holds 'a\x1b[2K'; expected names of printable characters"
+    run(f"""
+        certify odd.csv --by kind --threshold 0.5 --delta 0.06 => {told}
+        compare odd.csv --policy kind --mean --delta 0.06 => {told}
     """)
 
 

@@ -287,7 +287,9 @@ def test_policies_are_called_by_their_names_everywhere(files, tmp_path, names):
     for text in (out, *written):
         assert first in text
         assert "policy A" not in text.replace("is policy A better than policy B", "").replace("Policy A is", "")
-    claim = f"{second} is at least as good as {first}" if rest else f"expected return of {first} minus that of {second}"
+    seen = [name if name.isalnum() else f'"{name}"' for name in called]
+    one, two, *_ = seen
+    claim = f"{two} is at least as good as {one}" if rest else f"expected return of {one} minus that of {two}"
     assert claim in written[1]
     if not rest:
         assert claim in json.loads(written[0])["certificates"][0]["rows"][0]["sentence"]
@@ -297,7 +299,7 @@ def test_policies_are_called_by_their_names_everywhere(files, tmp_path, names):
     for path, copy_of in zip(copies, files, strict=False):
         path.write_bytes(copy_of.read_bytes())
     found = verify(outputs[0], copies[0], others=copies[1:])
-    told = ", ".join(f"{name} is {path.name}" for name, path in zip(called, copies, strict=True))
+    told = ", ".join(f'{name} is "{path.name}"' for name, path in zip(seen, copies, strict=True))
     assert found.ok
     assert str(found).splitlines()[1:] == [f"names as the file has them: {told}"]
     place = (lambda d: d["leaderboard"]["order"][0]) if rest else (lambda d: d["certificates"][0]["others"][0])

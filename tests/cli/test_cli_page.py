@@ -83,7 +83,7 @@ def test_a_page_holds_no_returns_no_other_columns_and_names_only_on_request(priv
         ("task != secret3", "some tasks by task"),
         ("task in secret1, secret2, secret4, secret5", "some tasks by task"),
         ("path != /home/secret/3-1", "some rows by path"),
-        ("path in /home/secret/1-1, /home/secret/2-1", "where path in 1-1,2-1"),
+        ("path in /home/secret/1-1, /home/secret/2-1", "where path in 1-1, 2-1"),
     ],
 )
 def test_a_page_names_neither_tasks_nor_what_a_condition_leaves_out(private, tmp_path, where, shown):

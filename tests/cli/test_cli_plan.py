@@ -45,9 +45,9 @@ def test_a_table_from_nothing():
 
 
 def test_a_plan_from_a_pilot():
-    wish = "--delta 0.05 --safety 0.8 --budget 300 --max-rollouts 16"
+    wish = "--delta 0.05 --threshold 0.6 --safety 0.8 --budget 300 --max-rollouts 16"
     out = session(f"plan pilot.npz {SUPPORT} {wish} --json plan.json --plot plan.svg ->")
-    check_said(out, plan(PILOT, support=(0, 1), delta=0.05, safety=0.8, budget=300, max_rollouts=16))
+    check_said(out, plan(PILOT, support=(0, 1), delta=0.05, threshold=0.6, safety=0.8, budget=300, max_rollouts=16))
     assert "<svg" in Path("plan.svg").read_text()
 
 
@@ -66,7 +66,7 @@ def test_a_plan_from_assumptions():
 
 def test_a_pilot_with_missing_rollouts_is_refused():
     np.savez("part.npz", returns=PILOT, where=np.arange(400).reshape(40, 10) > 0)
-    asked = f"plan part.npz --delta 0.1 {SUPPORT} --safety 0.8 --budget 9"
+    asked = f"plan part.npz --delta 0.1 {SUPPORT} --threshold 0.5 --safety 0.8"
     assert "some tasks have fewer rollouts than others" in command(*asked.split()).err  # after a warning
 
 
@@ -143,6 +143,20 @@ def test_how_many_trials_of_a_list_show_that_one_policy_is_better():
         {given} --threshold 0.6 --max-rollouts 5 -> no number of trials certifies more than the difference
         {given} 3 --threshold 0 => --against is given with --suite
         plan a.npz --suite --delta 0.05 => --suite has no number of tasks
+        plan a.npz --against a.npz --delta 0.05 --suite => PILOT and --against are one file
+    """)
+
+
+def test_two_policies_of_one_table_are_planned_as_those_of_two_files(there):
+    rng = np.random.default_rng(0)
+    passed = {name: rng.random((12, 8)) < skill for name, skill in (("a", 0.9), ("b", 0.5), ("c", 0.4))}
+    rows = [f"{name},t{i}x,{j},{ok}" for name, each in passed.items() for (i, j), ok in np.ndenumerate(each)]
+    there.joinpath("all.csv").write_text("\n".join(["policy,task,trial,success", *rows, ""]))
+    given = "plan all.csv --policy policy --delta 0.05"
+    session(f"""
+        {given} --only a,b --suite -> better by 0 on average over these 12 tasks
+        {given} --only a,b --threshold 0 -> Wanted: better by 0 on average
+        {given} --only a,b,c --threshold 0 => --only names 3 policies; expected one, or two
     """)
 
 

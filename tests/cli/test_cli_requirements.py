@@ -80,8 +80,8 @@ def test_a_file_is_verified_and_an_altered_one_is_not(folder):
 
 def test_of_two_policies_they_are_about_one_minus_the_other(folder):
     head, *rows = (folder / "m.csv").read_text().splitlines()
-    of_two = [f"new,{row}" for row in rows]
-    of_two += [",".join(["old", *start, cost, reward, hit]) for *start, reward, cost, hit in map(_split, rows)]
+    of_two, split = [f"new,{row}" for row in rows], (row.split(",") for row in rows)
+    of_two += [",".join(["old", *start, cost, reward, hit]) for *start, reward, cost, hit in split]
     (folder / "two.csv").write_text("\n".join([f"policy,{head}", *of_two, ""]))
     run("""
         TWO MORE --strata light --json s.json -> on a new task from a or b, each as likely, the expected reward of new
@@ -96,10 +96,6 @@ def test_of_two_policies_they_are_about_one_minus_the_other(folder):
     page = (folder / "page.html").read_text()
     assert "new against old" in page
     assert "reward &gt;= 0.4 in 0 1" in page
-
-
-def _split(row):
-    return row.split(",")
 
 
 def test_a_file_with_witnesses_is_proven(folder):

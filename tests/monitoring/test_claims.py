@@ -71,8 +71,8 @@ def test_certificates_of_other_tasks_are_monitored_by_what_they_claim_from_files
     for words, found in {
         "within KL divergence 0.02": jaxcert.certify_shift(sampled, divergence="kl", radius=0.02),
         "reweighted": jaxcert.certify_weighted(RETURNS, 200.0, weights=jnp.ones(60), max_weight=2.0, **SETTINGS),
-        "from a, the b": strata,
-        "that of tasks from a, the b": jaxcert.certify_shift(strata, divergence="kl", radius=0.02),
+        'from "a, the b"': strata,
+        'that of tasks from "a, the b"': jaxcert.certify_shift(strata, divergence="kl", radius=0.02),
         "in an environment": jaxcert.certify_shift(strata, divergence="kl", radius=0.02, performance_shift=1.5),
     }.items():
         claim = claim_of(found)

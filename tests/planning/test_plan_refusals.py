@@ -91,9 +91,8 @@ REFUSED: list[tuple[Callable, dict[str, Any], list]] = [
             ({"max_rollouts": 0}, "max_rollouts is 0"),
             ({"max_rollouts": 5000}, "expected a whole number from 1 to 1,024"),
             ({"designs": ("best",)}, "design is 'best'; expected one of betting, attained, clopper"),
-            ({"threshold": None, "designs": ("sequential",), "budget": 9.0}, "sequential', which needs a threshold"),
-            ({"threshold": None, "safety": None}, "neither threshold nor safety"),
-            ({"threshold": None}, "neither threshold nor budget is given"),
+            ({"threshold": None}, "threshold is not given; a plan needs both"),
+            ({"safety": None, "budget": 9.0}, "safety is not given; a plan needs both"),
         ],
     ),
     (

@@ -58,6 +58,13 @@ def test_the_power_with_successes_among_the_metrics():
     check_power(found, "cost", "success")
 
 
+@pytest.mark.parametrize("threshold", [0.9, 0.8])  # in single precision the first one lies below, the other above
+def test_successes_are_planned_however_the_threshold_is_rounded(threshold):
+    passed = np.random.default_rng(1).random((80, 60)) < 0.99
+    limit, wish = {"success": at_least(threshold)}, {"delta": 0.05, "safety": 0.6, "max_rollouts": 30}
+    assert best(plan({"success": passed}, requirements=limit, **wish)).value >= 0.9
+
+
 def test_a_plan_says_what_it_needs(planned):
     by_name = plan(PILOT, requirements={name: LIMITS[name] for name in ("reward", "cost")}, **WISH)
     assert planned.designs == by_name.designs

@@ -107,6 +107,13 @@ def test_what_was_altered_is_found(content):
             [*check_pairs(other)]
 
 
+def test_the_proof_shows_where_a_name_begins_and_ends(tmp_path):
+    trials = made(tmp_path / "log.jsonl", 1, share=0, policies=["new never fails and", "old"])
+    assert ', on new scenes "new never fails and" succeeds more often than old.' in next(
+        check_pairs(trials.path.read_bytes())
+    )
+
+
 def other_failures(success):
     """One for the worse policy that is spelled in another way is no failure."""
     return lambda held: [{**each, "success": success} if each.get("success") is False else each for each in held]

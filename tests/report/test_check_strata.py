@@ -13,12 +13,14 @@ from jaxcert.report.check_certificate import _frequencies, _in_words
 from jaxcert.returns import stratified
 from jaxcert.tables import read_returns
 
+ODD = ["any task at all", 'a: on "EVERY" task', "b"]
 KINDS = ["push"] * 9 + ["pick"] * 6 + ["open"] * 3
 
 
-def written(folder, *, bad=(4,), delta=0.05, **settings):
+def written(folder, *, bad=(4,), delta=0.05, kinds=KINDS, **settings):
     """A certificate file with witnesses, and its table."""
-    rows = [(f"{kind}{i}", kind, j, int(i not in bad)) for i, kind in enumerate(KINDS) for j in range(8)]
+    rows = [(f"s{i}", kind.replace('"', '""'), j, int(i not in bad)) for i, kind in enumerate(kinds) for j in range(8)]
+    rows = [(task, f'"{kind}"', *others) for task, kind, *others in rows]
     table, path = folder / "t.csv", folder / "c.json"
     table.write_text("\n".join(["task,kind,trial,success", *(",".join(map(str, row)) for row in rows), ""]))
     data = read_returns(table, strata="kind")
@@ -38,11 +40,23 @@ def test_it_is_proven_by_the_library_and_alone(tmp_path):
 
 
 def test_the_words_are_those_of_the_library():
-    for kinds in (KINDS, ["a", "b"], ["one"] * 3, [*map(str, range(13))], ["0", *map(str, range(13))], ["x" * 50, "y"]):
+    numbers = [*map(str, range(13))]
+    for kinds in (KINDS, ["a", "b"], ["one"] * 3, numbers, ["0", *numbers], ["x" * 50, "y"], ODD):
         assert _in_words(_frequencies(kinds, []), given=False) == stratified(np.ones((len(kinds), 2)), kinds).strata
         other = {kind: (i + 1) / sum(range(len({*kinds}) + 1)) for i, kind in enumerate(dict.fromkeys(kinds))}
         sample = stratified(np.ones((len(kinds), 2)), kinds, frequencies=other)
         assert _in_words(_frequencies(kinds, list(sample.frequencies)), given=True) == sample.strata
+
+
+def test_the_proof_shows_where_a_label_begins_and_ends(tmp_path):
+    path, table = written(tmp_path, kinds=ODD * 6)
+    alone = standing_alone(tmp_path, "check_certificate.py")
+    found = alone(path, table)
+    assert (found.returncode, found.stdout.count("proven: ")) == (0, 2)
+    of = 'on a new task from "any task at all", "a: on \'EVERY\' task" or b, each as likely, the probability'
+    assert of in found.stdout
+    bare = alone(altered_record(path, replaced('"any task at all"', "any task at all")), table)
+    assert (bare.returncode, bare.stdout.count("its sentence says something else")) == (1, 2)
 
 
 def replaced(*words):

@@ -11,7 +11,7 @@ from alterations import altered, of_records, of_rows, of_witnesses, within
 from random_certificates import reasons, verdicts, with_risk
 
 import jaxcert
-from jaxcert.report import certificate_record, check_certificate, write_certificates
+from jaxcert.report import certificate_record, check_certificate, verify, write_certificates
 from jaxcert.report._recompute import precision
 from jaxcert.tables import read_returns
 
@@ -132,6 +132,27 @@ def alterations(record):
         other = lambda one, way=(held["chosen"] + 1) % 4: one["witness"].update(chosen=way)  # noqa: E731
         yield f"{i}: another way", lambda one, i=i, c=other: within(one["rows"][0]["witness"]["requirements"], i, c)
     yield "turned round", lambda one: one["rows"][0]["witness"]["requirements"].reverse()
+
+
+def test_the_proof_shows_where_a_name_begins_and_ends(tmp_path):
+    """A name that is a claim, with and without the quotes."""
+    claim, table = "hit is at least 0.9 and the expected bonus", written(tmp_path)
+    table.write_text(table.read_text().replace(",reward,", f",{claim},"))
+    lines = [f"{claim} >= 10 in 0 30", "cost <= 60 in 0 200"]
+    data = [read_returns(table, value=name, metric=True) for name in (claim, "cost")]
+    found = jaxcert.certify_requirements({claim: REWARD, "cost": COST}, lines, delta=0.1, complete=True)
+    assert list(found.requirements) == lines
+    record = certificate_record(found, data=data[0], others=data[1:], witness=True)
+    write_certificates(tmp_path / "c.json", [record])
+    ((holds, words),) = verdicts(tmp_path / "c.json", table)
+    assert holds, words
+    assert f'the expected "{claim}" is at least 10 and the expected cost is at most 60, all at once' in words
+    assert verify(tmp_path / "c.json", table).ok
+    (row,) = record["rows"]
+    bare = {"rows": [row | {"sentence": row["sentence"].replace('"', "")}]}
+    changed = altered(tmp_path / "c.json", lambda held: held["certificates"][0].update(bare), name="a.json")
+    assert verdicts(changed, table)[0][0] is False
+    assert "the sentence is not that of its numbers" in str(verify(changed, table))
 
 
 @pytest.mark.parametrize("listed", [False, True])

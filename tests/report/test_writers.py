@@ -166,5 +166,5 @@ def test_a_file_has_the_sentence_and_the_figures_of_the_answer(files, tmp_path):
 def test_a_leaderboard_says_which_policy_is_as_good_as_which(files, tmp_path):
     out = tmp_path / "board.tex"
     assert command("compare", *files, "--names", "pi_0,act,50%", "--delta", 0.05, "--latex", out)[0] == 0
-    assert out.read_text().startswith("pi\\_0 is at least as good as act and 50\\%.\n")
+    assert out.read_text().startswith('pi\\_0 is at least as good as act and "50\\%".\n')
     assert [row[0] for row in body(out.read_text())] == ["pi\\_0", "act", "50\\%"]

@@ -307,23 +307,23 @@ def test_what_cannot_be_begun(settings, message):
 
 
 @pytest.mark.parametrize(
-    ("support", "values", "message"),
+    ("settings", "values", "message"),
     [
-        (None, (2.0, 0.0), "returns_a of pair 0 is 2; expected binary returns, 0 or 1"),
-        (None, ([True, False], [0, 0.5]), "returns_b of pair 1 is 0.5; expected binary returns, 0 or 1"),
-        ((0, 1), (np.nan, 0.0), "returns_a of pair 0 is nan; expected a finite number"),
-        ((0, 1), (2.0, 0.5), "the difference of returns of pair 0 is 1.5, outside the support (-1, 1)"),
-        (None, ([True], [True, False]), "returns have shapes (1,) and (2,); expected twice [s]"),
-        (None, ([[True]], [[True]]), "returns have shapes (1, 1) and (1, 1); expected twice [s]"),
-        (None, ("yes", "no"), "returns_a"),
-        ((0, 1), (1.5, 1.0, -0.5), "the difference of returns of returns_a and returns_c of pair 0 is 2, outside"),
+        ({}, (2.0, 0.0), "returns_a of pair 0 is 2; expected binary returns, 0 or 1"),
+        ({}, ([True, False], [0, 0.5]), "returns_b of pair 1 is 0.5; expected binary returns, 0 or 1"),
+        ({"support": (0, 1)}, (np.nan, 0.0), "returns_a of pair 0 is nan; expected a finite number"),
+        ({"support": (0, 1)}, (2.0, 0.5), "the difference of returns of pair 0 is 1.5, outside the support (-1, 1)"),
+        ({}, ([True], [True, False]), "returns have shapes (1,) and (2,); expected twice [s]"),
+        ({}, ([[True]], [[True]]), "returns have shapes (1, 1) and (1, 1); expected twice [s]"),
+        ({}, ("yes", "no"), "returns_a"),
+        ({"num_policies": 3}, (True, False), "returns have shapes () and (); expected 3 times [s]"),
+        (
+            {"num_policies": 3, "support": (0, 1)},
+            (1.5, 1.0, -0.5),
+            "the difference of returns of returns_a and returns_c of pair 0 is 2, outside",
+        ),
     ],
 )
-def test_what_is_no_pair(support, values, message):
+def test_what_is_no_pair(settings, values, message):
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
-        update_pairs(init_pairs(delta=0.05, support=support, num_policies=len(values)), *values)
-
-
-def test_returns_of_each_policy_are_wanted():
-    with pytest.raises(ValueError, match=re.escape("returns have shapes () and (); expected 3 times [s]")):
-        update_pairs(init_pairs(delta=0.05, num_policies=3), True, False)
+        update_pairs(init_pairs(delta=0.05, **settings), *values)

@@ -65,6 +65,15 @@ def test_strata_that_look_alike_are_refused_or_asked_about(file, tmp_path):
                     read_returns(path, strata="kind")
 
 
+def test_strata_that_are_not_printable_are_refused(tmp_path):
+    """A line of its own would read as a sentence of the certificate."""
+    (tmp_path / "t.csv").write_text(TABLE.replace("b,", "b\x1b[2K,"))
+    np.savez(tmp_path / "t.npz", returns=np.ones((2, 2)), kind=["a", "b\nproven: all tasks pass."])
+    for path in (tmp_path / "t.csv", tmp_path / "t.npz"):
+        with pytest.raises(ValueError, match=r"kind'? holds 'b\\.*; expected names of printable characters"):
+            read_returns(path, strata="kind")
+
+
 def test_a_task_is_in_one_stratum(file):
     with pytest.raises(
         ValueError, match="task 'a0' is in several strata by column 'trial'; expected one for each task"

@@ -67,12 +67,11 @@ def test_the_end_of_an_episode(text, end, reward):
 
 def test_the_robot_may_end_anywhere_but_outside():
     """Position, speed, lidar and propositions at every step until the end, of random actions."""
-    env = zones.env(num_stages=(3, 3))
-    tasks = env.sample_tasks(KEY, 64)
+    tasks = zones.ENV.sample_tasks(KEY, 64)
 
     def episode(task, key):
         first, *keys = jax.random.split(key, 301)
-        world = env.environment(task)
+        world = ZoneEnv(task)
 
         def step(state, key):
             after = world.step(state, jax.random.uniform(key, (2,), minval=-1, maxval=1) + jnp.array([0.5, 0.0]))
@@ -164,19 +163,3 @@ def test_tasks_are_those_of_the_paper():
     assert set(np.unique(tasks.reach[:, 0].sum(axis=-1))) == {1, 2}
     assert set(np.unique(tasks.avoid[:, 0].sum(axis=-1))) == {0, 1, 2, 3}
     assert (zones.ENV.episode_length, zones.ENV.support, zones.ENV.name) == (1000, (0.0, 1.0), "zones")
-
-
-def test_other_tasks_are_other_environments():
-    assert zones.env() is zones.ENV
-    easy = zones.env(num_stages=(1, 1), num_avoid=(0, 0))
-    assert easy is zones.env(num_stages=(1, 1), num_avoid=(0, 0))
-    assert len({each.name for each in (zones.ENV, easy, zones.env(depth=4), zones.env(depth=5))}) == 4
-    assert not np.any(easy.sample_tasks(KEY, 100).avoid)
-    for change, words in (
-        ({"num_stages": (1, 4)}, "num_stages is"),
-        ({"num_stages": 1}, r"num_stages is 1; expected \(a, b\), whole numbers"),
-        ({"num_reach": (1.0, 1.0)}, "num_reach is"),
-        ({"depth": 3.0}, "depth is 3.0; expected a"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            zones.env(**change)

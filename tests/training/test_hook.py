@@ -63,14 +63,14 @@ def test_what_is_chosen_among_all_is_stated_with_the_confidence_of_all():
 
 
 def test_budgets_without_meaning_are_refused():
-    with pytest.raises(ValueError, match=r"delta is 1\.5"):
-        CheckpointBudget(1.5)
-    with pytest.raises(ValueError, match="num_checkpoints is 0"):
-        CheckpointBudget(0.1, num_checkpoints=0)
-    with pytest.raises(ValueError, match="checkpoint is 0"):
-        CheckpointBudget(0.1).level(0)
-    with pytest.raises(ValueError, match="checkpoint 4 comes after the 3"):
-        CheckpointBudget(0.1, num_checkpoints=3).level(4)
+    for call, words in (
+        (lambda: CheckpointBudget(1.5), r"delta is 1\.5"),
+        (lambda: CheckpointBudget(0.1, num_checkpoints=0), "num_checkpoints is 0"),
+        (lambda: CheckpointBudget(0.1).level(0), "checkpoint is 0"),
+        (lambda: CheckpointBudget(0.1, num_checkpoints=3).level(4), "checkpoint 4 comes after the 3"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
 
 
 def test_each_checkpoint_is_certified_afresh():

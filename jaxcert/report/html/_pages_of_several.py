@@ -18,6 +18,7 @@ from jaxcert.report.html._report_tables import (
     shown_facts,
     write_page,
 )
+from jaxcert.returns._labels import quoted_condition
 from jaxcert.tables._readers import ReturnsFile
 
 # Policies or groups that have a headline; the table has all.
@@ -76,7 +77,9 @@ def _of_groups(found: Groups) -> dict[str, Any]:
     return {
         "title": found.data[0].path.name,
         "kind": f"Certificates of {len(lines)} groups {_over(question.listed)}",
-        "headlines": [Headline(f"{name}: {line.claim}", line.about) for name, line in lines[:_MOST_CLAIMS]],
+        "headlines": [
+            Headline(f"{quoted_condition(name)}: {line.claim}", line.about) for name, line in lines[:_MOST_CLAIMS]
+        ],
         "none": "",
         "about": f"These are the first of {len(lines)} groups; the table has all" if lines[_MOST_CLAIMS:] else "",
         "note": "The groups stand in the order of the file.",

@@ -23,6 +23,7 @@ from jaxcert.report.plots._axes import (
     styles,
     thresholds_of,
 )
+from jaxcert.returns._labels import quoted
 
 if TYPE_CHECKING:
     from jaxcert.certificates import Certificate
@@ -140,7 +141,7 @@ def plot_evidence(rows: "Sequence[Row]", *, alpha: float, title: str = "", ax: A
 def plot_pairs(trials: "PairedTrials", *, ax: Any = None) -> Any:
     """Draw the evidence that a policy is better than another, after each pair or block, by their labels in the log."""
     declared, evidence = trials.declared, trials.evidence()
-    claims = [f"{one} better than {other}" for one, other in itertools.permutations(declared.labels, 2)]
+    claims = [f"{one} better than {other}" for one, other in itertools.permutations(map(quoted, declared.labels), 2)]
     curves = sorted(zip(claims, np.log(evidence).T.tolist(), strict=True))  # an order that reveals no blinded policy
     level = {f"shown, with confidence {confidence(declared.delta)}": float(trials.state.goal[0])}
     how = {"title": trials.path.name, "xlabel": f"{declared.noun}s"}
@@ -203,7 +204,7 @@ def plot_bounds(
 
 
 def plot_plan(plan: "Plan", *, ax: Any = None) -> Any:
-    """Draw the objective of a plan, or what the wanted power costs if some design has it, by the rollouts of a task.
+    """Draw what the wanted power of a plan costs, or the power if no design has it, by the rollouts of a task.
 
     Args:
         plan: of `jaxcert.planning.plan`.
@@ -212,21 +213,20 @@ def plot_plan(plan: "Plan", *, ax: Any = None) -> Any:
     Example:
         >>> from jaxcert.planning import Assumptions, plan
         >>> assumed = Assumptions(mean=0.8, task_spread=0.05, rollout_spread=0.1)
-        >>> found = plan(assumed, support=(0, 1), delta=0.05, safety=0.9, budget=500, designs=("betting",))
+        >>> found = plan(assumed, support=(0, 1), delta=0.05, threshold=0.5, safety=0.9, designs=("betting",))
         >>> plot_plan(found).get_ylabel()
-        'expected certified return'
+        'least cost'
     """
     enough = [one for one in plan.considered if one.value >= (plan.power or 0)]
-    by_cost = plan.objective == "power" and bool(enough)
     names = dict.fromkeys(design.name for design in plan.considered)
     with drawing(ax) as ax:
         for name, style in zip(names, styles(marked=True), strict=False):
-            shown = [one for one in (enough if by_cost else plan.considered) if one.name == name]
+            shown = [one for one in (enough or plan.considered) if one.name == name]
             rollouts = [design.num_rollouts for design in shown]
-            heights = [design.cost if by_cost else design.value for design in shown]
+            heights = [design.cost if enough else design.value for design in shown]
             ax.plot(rollouts, heights, label=name, **style)
-        ylabel = "least cost" if by_cost else plan.objective
-        ax.set(xscale="log", yscale="log" if by_cost else "linear")  # costs differ by orders
+        ylabel = "least cost" if enough else "power"
+        ax.set(xscale="log", yscale="log" if enough else "linear")  # costs differ by orders
         ax.xaxis.set_major_formatter("{x:g}")
         ax.xaxis.set_minor_formatter(import_extra("matplotlib.ticker", "plot").NullFormatter())
         title = plan.heading.removeprefix("Wanted: ")

@@ -35,7 +35,8 @@ def task_distribution(*, slip_ranges: SlipRanges = STANDARD.slip_ranges) -> Any:
     """
     from tensorflow_probability.substrates import jax as tfp
 
-    dataclasses.replace(STANDARD, slip_ranges=slip_ranges)  # refuses invalid ranges
+    if len(slip_ranges) != 2 or not all(0 <= low < high <= 1 for low, high in slip_ranges):
+        raise ValueError(f"slip_ranges is {slip_ranges!r}; expected two intervals of probabilities")
     low, high = jnp.asarray(slip_ranges, jnp.result_type(float)).T
     return tfp.distributions.Independent(tfp.distributions.Uniform(low, high), reinterpreted_batch_ndims=1)
 
@@ -68,7 +69,7 @@ def env(*, world: World = STANDARD) -> MultiTaskEnv:
     reaches the goal and 0 for any other. Episodes of a ``table_policy`` are rolled out all at once.
 
     Args:
-        world: the map.
+        world: the map, ``STANDARD`` or ``LARGE``.
 
     Returns:
         A ``MultiTaskEnv``, the same object for the same world.

@@ -1,7 +1,7 @@
 """The Markov chain of a task, and its exact performance."""
 
 import functools
-from typing import Literal
+from typing import Literal, get_args
 
 import jax
 import jax.numpy as jnp
@@ -10,9 +10,10 @@ import numpy as np
 from jaxcert._types import Array, Numeric
 from jaxcert.numerics import clopper_pearson_upper
 from jaxcert.tasks._markov_chain import Chain
-from jaxcert.tasks.bridge_world._rollouts import check_policy, left_policy, right_policy
+from jaxcert.tasks.bridge_world._rollouts import check_policy
 from jaxcert.tasks.bridge_world._world import (
     DOWN,
+    LARGE,
     LEFT,
     STANDARD,
     UP,
@@ -53,7 +54,6 @@ def chain(policy: Array, *, world: World = STANDARD) -> Chain:
 
 
 Side = Literal["left", "right"]
-_POLICIES = {"left": left_policy, "right": right_policy}
 
 
 def performance(tasks: Tasks, policy: Array, *, world: World = STANDARD) -> jax.Array:
@@ -116,21 +116,22 @@ def safety(threshold: Numeric, side: Side, *, world: World = STANDARD) -> jax.Ar
     Args:
         threshold: B, [...].
         side: "left" or "right", the policy.
-        world: the map, whose horizon must be long enough for that way with all slips.
+        world: the map, ``STANDARD`` or ``LARGE``.
 
     Returns:
         Safety S(B), float [...], exact up to rounding; NaN where B is NaN.
 
     Raises:
-        ValueError: for another side, or if the horizon is too short.
+        ValueError: for another side or world.
 
     Example:
         >>> print(f"{safety(0.6, 'left'):.4f} {safety(0.8, 'right'):.4f}")
         0.6557 0.8430
     """
-    if side not in _POLICIES:
+    if side not in get_args(Side):
         raise ValueError(f"side is {side!r}; expected 'left' or 'right'")
-    _check_horizon(side, world)
+    if world not in (STANDARD, LARGE):
+        raise ValueError(f"world is {world!r}; expected STANDARD or LARGE")
     low, high = world.slip_ranges[side == "right"]
     threshold = jnp.asarray(threshold, jnp.result_type(float))
     inside = (threshold > 0) & (threshold < 1)
@@ -140,15 +141,3 @@ def safety(threshold: Numeric, side: Side, *, world: World = STANDARD) -> jax.Ar
     # Performance 1 needs a slip probability of 0, which has probability zero.
     share = jnp.where(inside, share, jnp.where(threshold <= 0, 1.0, 0.0))
     return jnp.where(jnp.isnan(threshold), jnp.nan, share)
-
-
-@functools.cache
-def _check_horizon(side: Side, world: World) -> None:
-    """The closed form counts every crossing, with any number of slips."""
-    graph = chain(_POLICIES[side](world=world), world=world)
-    here = np.array([graph.initial])
-    for _ in range(world.horizon):
-        here = np.unique(graph.successors[here])
-        here = here[here >= 0]
-    if np.any(graph.successors[here] >= 0):
-        raise ValueError(f"horizon is {world.horizon}, too short for the way over the {side} bridge")

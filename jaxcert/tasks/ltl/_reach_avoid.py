@@ -12,6 +12,7 @@ import numpy as np
 from jaxcert._validation import check_count, is_concrete
 
 _NAME = re.compile(r"[a-z_][A-Za-z0-9_]*")
+_DEPTH = 3  # of random tasks
 
 
 class ReachAvoid(NamedTuple):
@@ -142,91 +143,53 @@ def _on_the_host(task: ReachAvoid, num_propositions: int) -> tuple[np.ndarray, n
     return reach, avoid, int(num_stages)
 
 
-Range = tuple[int, int]
-
-
-def sample_reach_avoid(
-    key: jax.Array,
-    num_propositions: int,
-    *,
-    depth: int = 3,
-    num_stages: Range = (1, 3),
-    num_reach: Range = (1, 2),
-    num_avoid: Range = (0, 3),
-) -> ReachAvoid:
+@functools.partial(jax.jit, static_argnums=1)
+def sample_reach_avoid(key: jax.Array, num_propositions: int) -> ReachAvoid:
     """Draw a random task: numbers uniform on their ranges, then propositions uniform among the remaining ones.
 
-    A stage reaches none of the propositions that the stage before reached, and avoids none of these and none of its
-    own: what holds when a stage is reached does not fail the next one. Where fewer propositions are left than a range
-    asks for, its ends are lowered to their number.
+    There are 1 to 3 stages, each with 1 or 2 propositions to reach and 0 to 3 to avoid. A stage reaches none of the
+    propositions that the stage before reached, and avoids none of these and none of its own: what holds when a stage is
+    reached does not fail the next one. Where fewer than 3 are left to avoid, up to all of them are.
 
     Args:
         key: a JAX random key.
-        num_propositions: the number of propositions.
-        depth: the number of rows of the arrays, at least the largest number of stages.
-        num_stages: the smallest and the largest number of stages.
-        num_reach: the smallest and the largest number of propositions to reach in a stage.
-        num_avoid: the smallest and the largest number of propositions to avoid in a stage.
+        num_propositions: the number of propositions, at least 3.
 
     Returns:
-        A task; its arrays are the same in both precisions.
+        A task of depth 3; its arrays are the same in both precisions.
 
     Raises:
-        ValueError: for a range that is not two whole numbers in order and in bounds, or that asks for more
-            propositions to reach than can be left.
+        ValueError: for fewer propositions than two stages in a row may reach.
 
     Example:
-        >>> task = sample_reach_avoid(jax.random.key(1), 4, num_stages=(2, 2))
+        >>> task = sample_reach_avoid(jax.random.key(1), 4)
         >>> task.reach.shape, int(task.num_stages)
-        ((3, 4), 2)
+        ((3, 4), 3)
     """
-    check_count("num_propositions", num_propositions)
-    check_count("depth", depth)
-    stages = _range("num_stages", num_stages, 1, depth)
-    reaches = _range("num_reach", num_reach, 1, num_propositions)
-    avoids = _range("num_avoid", num_avoid, 0, num_propositions)
-    if stages[1] > 1 and reaches[0] + reaches[1] > num_propositions:
-        expected = f"at most {num_propositions} together: propositions are not reached twice in a row"
-        raise ValueError(f"num_reach is {num_reach}; expected {expected}")
-    return _sample(key, stages, reaches, avoids, depth, num_propositions)
-
-
-@functools.partial(jax.jit, static_argnums=(4, 5))
-def _sample(
-    key: jax.Array, stages: jax.Array, reaches: jax.Array, avoids: jax.Array, depth: int, num_propositions: int
-) -> ReachAvoid:
+    check_count("num_propositions", num_propositions, 3)
     # One call for all random numbers: each takes a second to compile. The last row has the one for the stages.
-    draws = jax.random.uniform(key, (depth + 1, 2, num_propositions + 1), jnp.float32)
-    number = _number(draws[depth, 0, 0], stages)
+    draws = jax.random.uniform(key, (_DEPTH + 1, 2, num_propositions + 1), jnp.float32)
+    number = _number(draws[_DEPTH, 0, 0], 1, _DEPTH)
 
     def stage(before: jax.Array, draws: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
-        reach = _subset(draws[0], ~before, reaches)
-        return reach, (reach, _subset(draws[1], ~before & ~reach, avoids))
+        reach = _subset(draws[0], ~before, 1, 2)
+        return reach, (reach, _subset(draws[1], ~before & ~reach, 0, 3))
 
-    _, (reach, avoid) = jax.lax.scan(stage, jnp.zeros(num_propositions, bool), draws[:depth])
-    used = jnp.arange(depth, dtype=jnp.int32)[:, None] < number
+    _, (reach, avoid) = jax.lax.scan(stage, jnp.zeros(num_propositions, bool), draws[:_DEPTH])
+    used = jnp.arange(_DEPTH, dtype=jnp.int32)[:, None] < number
     return ReachAvoid(reach & used, avoid & used, number)
 
 
-def _subset(draws: jax.Array, available: jax.Array, ends: jax.Array) -> jax.Array:
+def _subset(draws: jax.Array, available: jax.Array, least: int, most: int) -> jax.Array:
     """A random subset of the available elements, as a mask, from a uniform number for its size and one for each
     element.
     """
-    size = _number(draws[0], jnp.minimum(ends, jnp.sum(available, dtype=jnp.int32)))
+    size = _number(draws[0], least, jnp.minimum(most, jnp.sum(available, dtype=jnp.int32)))
     order = jnp.where(available, draws[1:], 2)
     rank = jnp.argsort(jnp.argsort(order)).astype(jnp.int32)
     return rank < size
 
 
-def _number(draw: jax.Array, ends: jax.Array) -> jax.Array:
+def _number(draw: jax.Array, least: int, most: jax.typing.ArrayLike) -> jax.Array:
     """A whole number between the ends from a uniform one in [0, 1), whose grain of 2^-23 is all that is not uniform."""
-    spread = (ends[1] - ends[0] + 1).astype(jnp.float32)
-    return jnp.minimum(ends[0] + jnp.floor(draw * spread).astype(jnp.int32), ends[1])
-
-
-def _range(name: str, ends: Range, least: int, most: int) -> np.ndarray:
-    """Both ends, int32[2]; one program is compiled for all of them."""
-    found = np.asarray(ends)
-    if found.shape != (2,) or found.dtype.kind not in "iu" or not least <= found[0] <= found[1] <= most:
-        raise ValueError(f"{name} is {ends}; expected (a, b), whole numbers with {least} <= a <= b <= {most}")
-    return found.astype(np.int32)
+    return jnp.minimum(least + jnp.floor(draw * jnp.float32(most - least + 1)).astype(jnp.int32), most)

@@ -11,12 +11,11 @@ Reference:
 
 from jaxcert.tasks.zones._network import sequence_policy
 from jaxcert.tasks.zones._robot import COLOURS
-from jaxcert.tasks.zones._zone_env import ENV, Observation, env
+from jaxcert.tasks.zones._zone_env import ENV, Observation
 
 __all__ = [
     "COLOURS",
     "ENV",
     "Observation",
-    "env",
     "sequence_policy",
 ]

@@ -125,7 +125,7 @@ def sequence_policy(params: Params, *, deterministic: bool = True) -> Policy:
         deterministic: take the mean of the distribution instead of a sample.
 
     Returns:
-        A ``Policy`` for ``zones.env()`` of any depth.
+        A ``Policy`` for ``zones.ENV``, and for tasks of any depth.
 
     Raises:
         ValueError: for parameters of other networks, or that are not finite.

@@ -1,8 +1,7 @@
-"""One task as an environment, and the distribution of tasks."""
+"""One task as an environment, and the distribution of tasks: Schnitzer et al., arXiv 2602.02098, fig. 4d."""
 
 import dataclasses
-import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,8 +19,6 @@ from jaxcert.tasks.zones._robot import (
     move,
     sample_layout,
 )
-
-Range = tuple[int, int]
 
 
 class Observation(NamedTuple):
@@ -98,53 +95,16 @@ def _is_over(progress: jax.Array) -> jax.Array:
     return ltl.is_satisfied(progress) | ltl.is_violated(progress)
 
 
-def env(
-    *, depth: int = 3, num_stages: Range = (1, 3), num_reach: Range = (1, 2), num_avoid: Range = (0, 3)
-) -> MultiTaskEnv:
-    """Zones as a distribution of environments; ``ENV`` is the paper's.
-
-    A task is an ``ltl.ReachAvoid`` from ``ltl.sample_reach_avoid``, an observation an ``Observation``, an action
-    float[2] in [-1, 1]: force along the heading, and angular velocity. The return is 1 for an episode that satisfies
-    the formula within 1000 steps, and 0 for any other: an episode ends when the formula is satisfied or violated, or
-    when the robot leaves the square.
-
-    Args:
-        depth: the number of rows of a task's arrays.
-        num_stages: the smallest and the largest number of stages.
-        num_reach: the smallest and the largest number of colours to reach in a stage.
-        num_avoid: the smallest and the largest number of colours to avoid in a stage.
-
-    Returns:
-        A ``MultiTaskEnv``, the same object for the same numbers.
-
-    Raises:
-        ValueError: for numbers that ``ltl.sample_reach_avoid`` does not take.
-
-    Example:
-        >>> import jax
-        >>> from jaxcert.rollouts import collect
-        >>> reach_one = env(num_stages=(1, 1), num_avoid=(0, 0))
-        >>> tasks = reach_one.sample_tasks(jax.random.key(0), 3)
-        >>> drift = lambda obs, key: jax.random.normal(key, 2)
-        >>> collect(reach_one, drift, tasks, jax.random.key(1), num_rollouts=2).shape
-        (3, 2)
-
-    Reference: Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 4d.
-    """
-    return _env(depth, num_stages, num_reach, num_avoid)
-
-
-@functools.lru_cache(maxsize=None, typed=True)
-def _env(depth: int, num_stages: Range, num_reach: Range, num_avoid: Range) -> MultiTaskEnv:
-    def sample_task(key: jax.Array) -> Any:
-        ranges = {"num_stages": num_stages, "num_reach": num_reach, "num_avoid": num_avoid}
-        return ltl.sample_reach_avoid(key, NUM_COLOURS, depth=depth, **ranges)
-
-    jax.eval_shape(lambda: sample_task(jax.random.key(0)))  # refuses numbers that do not fit
-    name = "zones"
-    if (depth, num_stages, num_reach, num_avoid) != (3, (1, 3), (1, 2), (0, 3)):
-        name = f"zones of {num_stages} stages in {depth} rows, {num_reach} to reach, {num_avoid} to avoid"
-    return MultiTaskEnv(ZoneEnv, sample_task, EPISODE_LENGTH, (0.0, 1.0), name=name, binary=True)
-
-
-ENV = env()
+ENV = MultiTaskEnv(
+    ZoneEnv,
+    lambda key: ltl.sample_reach_avoid(key, NUM_COLOURS),
+    EPISODE_LENGTH,
+    (0.0, 1.0),
+    name="zones",
+    binary=True,
+)
+"""A task is an ``ltl.ReachAvoid`` from ``ltl.sample_reach_avoid``, an observation an ``Observation``, and an action
+float[2] in [-1, 1]: force along the heading, and angular velocity. The return is 1 for an episode that satisfies the
+formula within 1000 steps, and 0 for any other: an episode ends when the formula is satisfied or violated, or when the
+robot leaves the square.
+"""
