@@ -67,20 +67,16 @@ def write_files(
     """Write the wanted files of answers or of a leaderboard; nothing else is computed."""
     wanted, how = request.outputs, {"replace": request.outputs.force}
     if wanted.record:
-        write_whole(wanted.record, _encoded(document_text(document())), **how)
+        write_whole(wanted.record, document_text(document()), **how)
     if wanted.plot:
         write_plot(wanted.plot, axes(), **how)
     if wanted.latex:
         texts = [latex_text([*each.said, each.together], each.table) for each in tables()]
-        write_whole(wanted.latex, _encoded("\n".join(texts)), **how)
+        write_whole(wanted.latex, "\n".join(texts), **how)
     if wanted.report:
         page(wanted.report, **how)
     if wanted.to_stdout:
         print(document_text(document()), end="")
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
 
 
 def _records(answers: Mapping[str, Answer], *, witness: bool) -> list[dict[str, Any]]:

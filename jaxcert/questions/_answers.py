@@ -1,6 +1,5 @@
 """The question that an answer answers, and its rows as values."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from jaxcert._validation import kind_of, type_of
 from jaxcert.certificates import Status
+from jaxcert.certificates._access import finite
 from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._question import Question
 from jaxcert.questions._registry import QUESTIONS
@@ -83,9 +83,4 @@ def fields_of_rows(certificate: Any, question: Question) -> Mapping[str, str]:
 
 def _column(certificate: Any, field: str) -> list[Any]:
     entries = np.atleast_1d(np.asarray(getattr(certificate, field))).tolist()
-    return [Status(code).name.lower() for code in entries] if field == "status" else list(map(plain, entries))
-
-
-def plain(value: Any) -> Any:
-    """Replace a number that is not finite by None; return anything else unchanged."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return [Status(code).name.lower() for code in entries] if field == "status" else finite(entries)

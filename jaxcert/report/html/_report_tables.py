@@ -90,8 +90,7 @@ def write_page(
     environment = jinja2.Environment(loader=jinja2.PackageLoader("jaxcert.report", "html"), **form)
     shown |= {"version": __version__, "listed": questions[0].listed}
     shown["assumptions"] = assumptions_of(question.name for question in questions)
-    text = environment.get_template(name).render(shown)
-    write_whole(path, text.encode("utf-8", "backslashreplace"), replace=replace)
+    write_whole(path, environment.get_template(name).render(shown), replace=replace)
 
 
 def rows_of_table(columns: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
