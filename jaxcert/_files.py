@@ -43,10 +43,15 @@ def _check_kind(path: Path, expected: str) -> None:
         raise ValueError(f"{path}: is {kind}, expected {expected}")
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes, *, replace: bool = True) -> None:
+def write_whole(path: str | os.PathLike[str], content: bytes | str, *, replace: bool = True) -> None:
     """Write `content` as `whole_file` does."""
     with whole_file(path, replace=replace) as file:
-        file.write(content)
+        file.write(in_utf8(content) if isinstance(content, str) else content)
+
+
+def in_utf8(text: str) -> bytes:
+    """The text as a file holds it: names of files that are not in UTF-8 are escaped."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def write_new(path: str | os.PathLike[str], content: bytes) -> None:

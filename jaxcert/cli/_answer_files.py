@@ -67,20 +67,16 @@ def write_files(
     """Write the wanted files of answers or of a leaderboard; nothing else is computed."""
     wanted, how = request.outputs, {"replace": request.outputs.force}
     if wanted.record:
-        write_whole(wanted.record, _encoded(document_text(document())), **how)
+        write_whole(wanted.record, document_text(document()), **how)
     if wanted.plot:
         write_plot(wanted.plot, axes(), **how)
     if wanted.latex:
         texts = [latex_text([*each.said, each.together], each.table) for each in tables()]
-        write_whole(wanted.latex, _encoded("\n".join(texts)), **how)
+        write_whole(wanted.latex, "\n".join(texts), **how)
     if wanted.report:
         page(wanted.report, **how)
     if wanted.to_stdout:
         print(document_text(document()), end="")
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
 
 
 def _records(answers: Mapping[str, Answer], *, witness: bool) -> list[dict[str, Any]]:
@@ -105,25 +101,26 @@ def _groups(request: Request, answers: Mapping[str, Answer], question: Question,
 
 def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
     """The curve of each group with the requested points, or a row for each name if there is no curve."""
-    wanted, (first, *_) = request.outputs, answers.values()
-    title = wanted.title or " against ".join(first.policies) or first.data[0].path.name
+    rows = _groups(request, answers, request.questions[0])
     shown = [pair for each in answers.values() for pair in each.answered]
     with drawing(None) as ax:
         if any(not question.has_curve for question, _ in shown) or len(shown) == len(answers) > 1:
-            return draw_intervals(_groups(request, answers, shown[0][0]), title, ax)
+            return draw_intervals(request, rows, ax)
         curves = {}
         for group, each in answers.items():
             found, *_ = each.certificates.values()
             found = found if each.is_curve else curve_or_rows(each.data, found, each.settings)
             curves[group or _console.way(found)] = found
         points = [pair for _, c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
-        heading = title if len(curves) > 1 else f"{title}, {len(first.data[0].tasks)} tasks"
-        return plot_certificates(curves, points=points, title=heading, policies=first.policies, ax=ax)
+        tasks = "" if len(curves) > 1 else f", {len(rows.data[0].tasks)} tasks"
+        title = f"{request.outputs.title or rows.title}{tasks}"
+        return plot_certificates(curves, points=points, title=title, policies=rows.policies, ax=ax)
 
 
-def draw_intervals(found: Groups | Leaderboard, title: str, ax: Any = None) -> Any:
+def draw_intervals(request: Request, found: Groups | Leaderboard, ax: Any = None) -> Any:
     """A row for each name."""
-    return plot_intervals(found.intervals, title=f"{title}: {_CLAIM} {confidence(found.delta)}", ax=ax, **found.axis)
+    title = f"{request.outputs.title or found.title}: {_CLAIM} {confidence(found.delta)}"
+    return plot_intervals(found.intervals, title=title, ax=ax, **found.axis)
 
 
 def page_of(request: Request, data: Sequence[ReturnsFile]) -> dict[str, Any]:
@@ -155,7 +152,6 @@ def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **h
     if answer.policies:
         facts = [{f"{of} of {x}": value for of, value in each.items()} for x, each in zip("AB", facts, strict=True)]
         page |= {"against": others[0], "policies": answer.policies}
-        page["title"] = page["title"] or " against ".join(answer.policies)
     write_report(path, first, protocol=request.digest, facts=functools.reduce(operator.or_, facts), **page, **how)
 
 

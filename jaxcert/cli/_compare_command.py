@@ -113,7 +113,7 @@ def print_leaderboard(
         found = _certified(board, asking)
         write_files(
             request,
-            axes=lambda: draw_intervals(found, request.outputs.title or "Leaderboard"),
+            axes=lambda: draw_intervals(request, found),
             document=lambda: leaderboard_document(found),
             tables=lambda: [found],
             page=lambda path, **how: write_several(path, found, **page_of(request, found.data), **how),

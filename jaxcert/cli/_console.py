@@ -20,7 +20,7 @@ from jaxcert.cli._reading import told
 from jaxcert.questions import QUESTIONS
 from jaxcert.report.html._report_tables import certified_columns, level_words
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._returns import how_many
+from jaxcert.tables._returns import how_many, span
 
 # Wide enough for every table, since a pipe has no width and cells must not be cut.
 _PIPE_WIDTH = 400
@@ -121,10 +121,7 @@ def _settings(certificates: Mapping[str, Any]) -> list[str]:
 
 def rollouts_words(counts: np.ndarray) -> str:
     """The number of rollouts of each task, [n]."""
-    fewest, most = counts.min(), counts.max()
-    return (
-        f"{how_many(most, 'rollout')} each" if fewest == most else f"{fewest} to {most} rollouts, {counts.sum()} in all"
-    )
+    return f"{how_many(span(counts), 'rollout')}{f', {counts.sum()} in all' if np.ptp(counts) else ' each'}"
 
 
 def way(certificate: Any) -> str:

@@ -252,7 +252,7 @@ def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, columns: dict[
     if wanted.plot:
         write_plot(wanted.plot, plot_plan(found), replace=wanted.force)
     if wanted.json:
-        write_whole(wanted.json, f"{found.to_json()}\n".encode(), replace=wanted.force)
+        write_whole(wanted.json, f"{found.to_json()}\n", replace=wanted.force)
     _console.say(*filter(None, [found.heading, found.notice]), "", *told(*data))
     _console.output().print(
         _console.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False

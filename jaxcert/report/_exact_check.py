@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxcert._files import content_of
+from jaxcert._files import content_of, in_utf8
 from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
@@ -212,7 +212,7 @@ def where_proven(
 
 def _wrong(record: dict[str, Any], check: Callable[[bytes], Iterable[tuple[bool | None, str]]]) -> dict[int, str]:
     """The fault of each unproven row, by its place."""
-    document = document_text(certificate_document([record])).encode("utf-8", "backslashreplace")
+    document = in_utf8(document_text(certificate_document([record])))
     try:
         found = list(check(document))
     except ValueError as error:

@@ -166,6 +166,11 @@ class Groups(NamedTuple):
     policies: Sequence[str] = ()  # what A and B are called
 
     @property
+    def title(self) -> str:
+        """The heading of a page or a plot that has no other."""
+        return " against ".join(self.policies) or self.data[0].path.name
+
+    @property
     def questions(self) -> list[Question]:
         """The question about each name."""
         return [self.question]

@@ -39,6 +39,11 @@ class Leaderboard(NamedTuple):
     order: Any = None  # whether policy i is certified to be at least as good as j, bool[p, p]
 
     @property
+    def title(self) -> str:
+        """The heading of a page or a plot that has no other."""
+        return "Leaderboard"
+
+    @property
     def of_each(self) -> list[Question]:
         """The questions about one policy."""
         return [QUESTIONS[name] for name in self.asked]

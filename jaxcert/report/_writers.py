@@ -132,7 +132,7 @@ def write_certificates(
         5
     """
     document = certificate_document(records, protocol=protocol, checkpoint=checkpoint)
-    write_whole(path, document_text(document).encode("utf-8", "backslashreplace"), replace=replace)
+    write_whole(path, document_text(document), replace=replace)
 
 
 def _check_sample(

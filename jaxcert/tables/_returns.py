@@ -119,8 +119,7 @@ class Returns:
 
     def __repr__(self) -> str:
         counts = self.num_rollouts
-        most = how_many(counts.max(), "rollout")
-        rollouts = f"{most} each" if not self.missing else f"{counts.min()} to {most}"
+        rollouts = f"{how_many(span(counts), 'rollout')}{'' if self.missing else ' each'}"
         return f"{type(self).__name__}({how_many(len(counts), 'task')}, {rollouts})"
 
 
@@ -187,7 +186,7 @@ class ReturnsFile(Returns):
         if self.rows is not None:
             of_task = f" from {task}{'' if self.strata is None else _told_strata(self.strata, self.roles.strata)}"
             of_trial = f" from {trial}" if trial is not None and not self.counted else ""
-        trials = how_many(counts.max(), "trial") if not self.missing else f"{counts.min()} to {counts.max()} trials"
+        trials = how_many(span(counts), "trial")
         what = "success" if self.returns.dtype == bool and not self.roles.metric else "value"
         told = [f"{how_many(len(self.tasks), 'task')}{of_task}", f"{trials}{of_trial}", f"{what} from {value}", *picked]
         count = self.num_unfinished
@@ -238,13 +237,18 @@ def names_of(data: Sequence[ReturnsFile]) -> list[str]:
 def _told_strata(strata: np.ndarray, column: str | None) -> str:
     """How many strata there are, and how many tasks each of them has."""
     sizes = np.unique([str(label) for label in strata], return_counts=True)[1]
-    each = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
-    return f" in {len(sizes)} {'stratum' if len(sizes) == 1 else 'strata'} of {each} from {column}"
+    return f" in {len(sizes)} {'stratum' if len(sizes) == 1 else 'strata'} of {span(sizes)} from {column}"
 
 
-def how_many(number: int | np.integer, noun: str) -> str:
+def how_many(number: int | np.integer | str, noun: str) -> str:
     """A number with its noun, such as 1 task or 2 tasks."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number} {noun}{'' if str(number) == '1' else 's'}"
+
+
+def span(counts: np.ndarray) -> str:
+    """The fewest to the most of them; one number if all are equal."""
+    fewest, most = counts.min(), counts.max()
+    return f"{most}" if fewest == most else f"{fewest} to {most}"
 
 
 def check_missing(found: Returns, *, strict: bool, place: str = "", stacklevel: int = 3) -> None:

@@ -36,15 +36,20 @@ def write_several(
     replace: bool = False,
 ) -> None:
     """Write a leaderboard, or the answers of groups, as one page of HTML that needs no other file and no network."""
-    page = _of_board(found) if isinstance(found, Leaderboard) else _of_groups(found)
-    page |= {"title": title} if title else {}
-    page |= {
-        "origins": dict(zip(found.names, map(_origin, found.data), strict=True)),
-        "rows": rows_of_table(found.table),
-    }
-    page |= {"together": found.together, "not_about": "a single task or episode"}
-    page |= {"date": date, "verify_command": verify_command}
-    write_page(path, "several.html.j2", found.questions, replace=replace, **page)
+    write_page(
+        path,
+        "several.html.j2",
+        found.questions,
+        title=title or found.title,
+        origins=dict(zip(found.names, map(_origin, found.data), strict=True)),
+        rows=rows_of_table(found.table),
+        together=found.together,
+        not_about="a single task or episode",
+        date=date,
+        verify_command=verify_command,
+        replace=replace,
+        **(_of_board(found) if isinstance(found, Leaderboard) else _of_groups(found)),
+    )
 
 
 def _of_board(found: Leaderboard) -> dict[str, Any]:
@@ -52,8 +57,7 @@ def _of_board(found: Leaderboard) -> dict[str, Any]:
     about = f"with confidence {confidence(found.delta)} for the whole leaderboard"
     note = "The rows stand in the order of the certified means, which proves no order of the policies: the last "
     return {
-        "title": ", ".join(found.names),
-        "kind": f"Leaderboard of {len(found.names)} policies {_over(found.listed)}",
+        "kind": f"{len(found.names)} policies {_over(found.listed)}",
         "headlines": [Headline(claim.removesuffix("."), "") for claim in found.said[:_MOST_CLAIMS]],
         "none": "No order is certified",
         "about": f"By the mean over {'these tasks' if found.listed else 'new tasks'}, {about}",
@@ -75,7 +79,6 @@ def _of_groups(found: Groups) -> dict[str, Any]:
     lines = [(name, headline(each, 0)) for name, each in zip(found.names, found.answers, strict=True)]
     own = {name: getattr(first, name, "") for name in ("bound", "method")}
     return {
-        "title": found.data[0].path.name,
         "kind": f"Certificates of {len(lines)} groups {_over(question.listed)}",
         "headlines": [
             Headline(f"{quoted_condition(name)}: {line.claim}", line.about) for name, line in lines[:_MOST_CLAIMS]

@@ -88,7 +88,7 @@ def write_report(
         tasks: the names of the tasks, [n], such as `data.tasks`; by default their places, from 0.
         wanted: a safety, of which the page says why it is not certified; by default any above 0.
         advice: of `jaxcert.planning.advise`, for that safety; by default as given there.
-        title: heading of the page, such as the name of policy and tasks; by default the name of the file.
+        title: heading of the page, such as the name of policy and tasks; by default the names of A and B, or of a file.
         data: the file that the returns were read from.
         against: the returns of policy B, if it is about two, with tasks in the order of A's (`jaxcert.align_tasks`).
         policies: what A and B are called; by default by the names of their files.
@@ -145,7 +145,7 @@ def write_report(
         "report.html.j2",
         [asked],
         kind="Certificate for a fixed list of tasks" if asked.listed else "Certificate for new tasks",
-        title=title or ("Certificate" if data is None else data.path.name),
+        title=title or " against ".join(called) or ("Certificate" if data is None else data.path.name),
         date=date,
         asked=asked,
         witnessed=asked.name in WITNESSES,

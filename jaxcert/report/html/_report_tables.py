@@ -23,6 +23,7 @@ from jaxcert.report._in_words import texts_of
 from jaxcert.returns._prepared import Support
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
+from jaxcert.tables._returns import span
 from jaxcert.tables._written import returns_facts
 
 _NOT_TWO = "certificate is about one policy; against is given, the returns of a second one"
@@ -88,10 +89,9 @@ def write_page(
     jinja2 = import_extra("jinja2", "cli")
     form = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined}
     environment = jinja2.Environment(loader=jinja2.PackageLoader("jaxcert.report", "html"), **form)
-    shown |= {"version": __version__, "listed": questions[0].listed}
-    shown["assumptions"] = assumptions_of(question.name for question in questions)
-    text = environment.get_template(name).render(shown)
-    write_whole(path, text.encode("utf-8", "backslashreplace"), replace=replace)
+    assumptions = assumptions_of(question.name for question in questions)
+    every = {"version": __version__, "listed": questions[0].listed, "assumptions": assumptions}
+    write_whole(path, environment.get_template(name).render(**every, **shown), replace=replace)
 
 
 def rows_of_table(columns: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
@@ -171,8 +171,7 @@ def _by_policy(values: Sequence[Any]) -> list[tuple[str, Any]]:
 
 
 def rollouts_of(counts: np.ndarray) -> str:
-    fewest, most = counts.min(), counts.max()
-    return str(most) if fewest == most else f"{fewest} to {most}, {counts.sum()} in all"
+    return f"{span(counts)}{f', {counts.sum()} in all' if np.ptp(counts) else ''}"
 
 
 def _setting(value: Any) -> str:
