@@ -1,5 +1,6 @@
 """Turn a request into answers, files and text, for one policy, for its groups, and for two policies."""
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -65,6 +66,8 @@ def _groups(request: Request, file: Path) -> dict[str, Mapping[str, Any]]:
     if by is None:
         return {"": roles}
     only = [] if roles["only"] is None else [f"{roles['policy']} = {roles['only']}"]
+    if re.search(r"=| in ", by):
+        raise ValueError(f"--by {by!r} reads as a condition; expected a column with neither = nor in between words")
     found = policies_of(file, by, (*roles["where"], *only))
     return {name: {**roles, "where": (*roles["where"], f"{by} = {name}")} for name in found}
 

@@ -136,6 +136,8 @@ def sources_of(files: Sequence[Path], reading: Mapping[str, Any], names: str | N
     found = policies_of(files[0], policy, reading["where"])
     if reading["only"] is not None:
         found = _chosen(found, reading["only"])
+    if "" in found:
+        raise ValueError(f"{files[0]}: column {policy} has blank entries; expected the policy of each row, or --where")
     if len(found) < 2:
         raise ValueError(f"{files[0]}: column {policy} names one policy, {found[0]!r:.60}; expected two or more")
     return [PolicySource(files[0], each) for each in found]

@@ -23,6 +23,7 @@ import io
 import json
 import re
 import sys
+import unicodedata
 from collections import Counter, namedtuple
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -62,7 +63,7 @@ COUNTED = "threshold safety epsilon num_violations num_valid status sentence"  #
 _SILENT = frozenset(["vacuous", "infeasible", "invalid_input", "out_of_range", "unsound"])  # of a row without a claim
 _MOST_TRIALS = 10**7  # that a table may count
 _WORD = re.compile(r"(?:[^\W\u115f\u1160\u3164\uffa0]|[./:@+=-])+")  # without letters that look like blanks
-_QUOTES = re.compile("[\"'`\u00b4\u02ba\u02bc\u02ee\u2018-\u201f\u2032-\u2037\u2057\u301d-\u301f\uff02\uff07]+")
+_QUOTES = re.compile("QUOT|PRIME|DITTO|GERSH|APOSTROPHE")  # in the names of what looks like quotes
 _LINE = re.compile(r"(\S(?:.*\S)?) ([<>]=) (\S+)(?: in (\S+) (\S+))?")  # a requirement
 # The returns of each task, a, b or None, the part of delta that a side of a row has, all of it, ...; of tasks from
 # strata how frequent these are, and the weight of each task, none if all have the same; of requirements, for each the
@@ -89,7 +90,14 @@ def reason(error: BaseException) -> str:
 def quoted(name: str) -> str:
     """A name in a sentence: a single word as it is, any other in double quotes, so that its end is seen."""
     need(name.isprintable(), f"the name {name!r:.60} has a letter that is not printable")
-    return name if _WORD.fullmatch(name) else '"' + _QUOTES.sub("'", name) + '"'
+    seen = "".join("'" if _is_quote(letter) else letter for letter in name)
+    return name if _WORD.fullmatch(name) else '"' + re.sub("'+", "'", seen) + '"'
+
+
+def _is_quote(letter: str) -> bool:
+    if letter.isascii():
+        return letter in "\"'`"
+    return unicodedata.category(letter) == "Sk" or bool(_QUOTES.search(unicodedata.name(letter, "")))
 
 
 def exact_number(text: Any) -> Fraction:

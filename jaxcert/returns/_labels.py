@@ -1,12 +1,12 @@
 """Names in sentences: of policies, metrics, strata, tasks and conditions on rows."""
 
 import re
+import unicodedata
 from collections.abc import Iterable
 
 # Letters and digits of any language, but for the letters that are displayed as blanks, and what joins them.
 _WORD = re.compile(r"(?:[^\W\u115f\u1160\u3164\uffa0]|[./:@+=-])+")
-# Quotes, of which two in a row look like a double one.
-_QUOTES = re.compile("[\"'`\u00b4\u02ba\u02bc\u02ee\u2018-\u201f\u2032-\u2037\u2057\u301d-\u301f\uff02\uff07]+")
+_MARKS = re.compile("QUOT|PRIME|DITTO|GERSH|APOSTROPHE")  # in the names that Unicode gives to what looks like quotes
 _SIGNS = " = ", " != ", " in ", "==", "!=", "="
 
 
@@ -22,7 +22,15 @@ def quoted(name: str) -> str:
     if _WORD.fullmatch(name):
         return name
     seen = "".join(letter if letter.isprintable() else "?" for letter in name)
-    return '"' + _QUOTES.sub("'", seen) + '"'
+    # Two single ones in a row look like a double one.
+    return '"' + re.sub("'+", "'", "".join("'" if _is_quote(letter) else letter for letter in seen)) + '"'
+
+
+def _is_quote(letter: str) -> bool:
+    """Whether it is a quote, or a mark that may be taken for one."""
+    if letter.isascii():
+        return letter in "\"'`"
+    return unicodedata.category(letter) == "Sk" or bool(_MARKS.search(unicodedata.name(letter, "")))
 
 
 def quoted_condition(condition: str) -> str:

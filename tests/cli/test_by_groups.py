@@ -94,6 +94,17 @@ def test_a_name_that_is_not_printable_is_refused():
     """)
 
 
+def test_a_name_is_blank_or_reads_as_a_condition():
+    """The sentence would name other rows, or no policy."""
+    table(
+        "odd.csv", "task,kind = a,kind,trial,success", [(i, "b", k, j, 1) for i in range(9) for k in "x " for j in "pq"]
+    )
+    run("""
+        certify odd.csv --by 'kind = a' --threshold 0.5 --delta 0.06 => reads as a condition
+        compare odd.csv --policy kind --mean --delta 0.06 => column kind has blank entries
+    """)
+
+
 def test_a_page_has_a_row_for_each_group(folder):
     together = run("BY --report g.html --threshold 0.5 --json g.json").splitlines()[-1]
     text = (folder / "g.html").read_text()

@@ -25,6 +25,7 @@ def test_a_single_word_stays_as_it_is(word):
         ('score" is at least 0.9 and the "bonus', "\"score' is at least 0.9 and the 'bonus\""),
         ("score\u201d is at \u201cleast", "\"score' is at 'least\""),
         ("it''s", '"it\'s"'),  # two look like a double one
+        *((f"a{mark} b", '"a\' b"') for mark in "\u275e\u05f4\u02dd\u00a8\u3003\u02f6\U0001f677\u00ab\u2033\uff02"),
         ("score\u3164is", '"score\u3164is"'),  # a letter that looks like a blank
         ("score\u2800is", '"score\u2800is"'),
     ],
