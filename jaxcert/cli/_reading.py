@@ -13,6 +13,7 @@ from jaxcert.cli._typed import in_shell, typed_with
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile, align_tasks, read_returns, read_summary
 from jaxcert.tables._doubts import listed, told_of
+from jaxcert.tables._entries import closely
 from jaxcert.tables._readers import policies_of
 from jaxcert.tables._roles import NotNamedError
 from jaxcert.tables.folders._parts import holds_parquet
@@ -123,7 +124,8 @@ def sources_of(files: Sequence[Path], reading: Mapping[str, Any], names: str | N
     called = [name.strip() for name in names.split(",")] if names else [None] * len(files)
     if names and policy is not None:
         raise ValueError("--names is for files; expected none with --policy, whose column names the policies")
-    if names and not (len({*called}) == len(called) == len(files) and all(x and x.isprintable() for x in called)):
+    different = {*map(closely, called)}  # for who reads them
+    if names and not (len(different) == len(called) == len(files) and all(x and x.isprintable() for x in called)):
         raise ValueError(f"--names is {names!r:.60}; expected {len(files)} different names, with commas between them")
     if policy is None:
         if len(files) < 2:

@@ -268,8 +268,12 @@ def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction | No
     (declared, *entries), *_ = read_entries(content, PAIRS)
     names, labels, (low, high) = declared["policies"], declared["labels"], map(exact_number, declared["support"])
     need(isinstance(names, list) and isinstance(labels, list), "its policies or their labels are no list")
-    seen = {as_seen(name) for name in names if name.isprintable()} - {""}
-    is_blinded = {*labels} == {*_BLIND[: len(names)]} and len(labels) == len(names) and not {*labels} & seen
+    seen = {as_seen(name).casefold() for name in names if name.isprintable()} - {""}
+    is_blinded = (
+        {*labels} == {*_BLIND[: len(names)]}
+        and len(labels) == len(names)
+        and not {label.casefold() for label in labels} & seen
+    )
     fits = len(names) == len(seen) > 1 and (labels == names or is_blinded)
     need(fits, "it declares no two policies, each by its name or all by X and Y")
     need(low < high and declared["successes"] in (True, False), "its support is empty, or it says not what is recorded")

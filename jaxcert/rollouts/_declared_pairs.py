@@ -13,6 +13,7 @@ from jaxcert.rollouts._declared import Trial, check_labels, fewest_to_pass
 from jaxcert.sequential import SequentialState, init_pairs, update, update_pairs
 from jaxcert.sequential._pairs import MOST_PAIRS, orders_of
 from jaxcert.sequential._rule import calibrated_goals, probability_up, wealth_up
+from jaxcert.tables._entries import closely
 
 # By which trials are recorded if whoever runs them must not know which policy it is.
 _BLIND = "XYZWVUTSRQPONMLKJIHGFEDCBA"
@@ -87,6 +88,10 @@ class DeclaredPairs(NamedTuple):
     def state(self) -> SequentialState:
         """The policies before their first pair; ValueError for what cannot be declared."""
         check_labels("policies", self.policies, "policy")
+        if len({*map(closely, self.policies)}) < len(self.policies):
+            raise ValueError(
+                f"policies are {self.policies!r:.120}, which look alike; expected names to tell them apart"
+            )
         blind = _BLIND[: len(self.policies)]
         if self.is_blinded and (sorted(self.labels) != sorted(blind) or {*self.policies} & {*blind}):
             *first, last = blind

@@ -30,7 +30,9 @@ _MOMENT = re.compile(
 _ID = re.compile(r"(?<=[^\W_])[-_ #]+([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-zA-Z]{6,})$")
 _MIXED = re.compile("[0-9][a-zA-Z]")
 _COUNTED, _NUMBERED = re.compile(r"(.+?)\s*#\s*([0-9]+)"), re.compile(r"([^0-9]*)([0-9]{1,9})", re.ASCII)
-_BEST, _STEPS = re.compile(r"best[\W_]*of[\W_]*[0-9]"), re.compile("[0-9.]+[kKmM]")
+_SELECTED = {"best", "bo", "maj", "pass"}
+_BEST = re.compile(r"(?<![^\W_])(best|bo|maj)[\W_]*(of[\W_]*)?[0-9]|pass(@|_at_)[0-9]")
+_STEPS = re.compile("[0-9.]+[kKmM]")
 _REMARK = re.compile(r"[(\[{][^)\]}]*")
 _OF_POLICY = re.compile(rf"(?<![^\W_])({'|'.join(WORDS.policies)})\s*[=:]", re.IGNORECASE)
 _FIRST_WORD, _LAST_WORD = re.compile(r"([^\W_]+)[\W_]+(.+)"), re.compile(r"(.+?)[\W_]+([^\W_]+)[\W_]*")
@@ -91,7 +93,7 @@ def done_again(it: Labels) -> Found:
     kinds = Counter(DIGITS.sub("0", text) for text in it.texts)
     (usual, count), *others = [*kinds.most_common(), ("", 0)]
     more = re.compile(rf"{re.escape(usual)}[\W_]") if others[:-1] and 2 * count > max(5, len(it.texts)) else None
-    some = words_in(" ".join(it.texts)) & (WORDS.done_again | WORDS.again | WORDS.aside | {"best"})  # of all: quick
+    some = words_in(" ".join(it.texts)) & (WORDS.done_again | WORDS.again | WORDS.aside | _SELECTED)  # of all: quick
     told = (text for text in it.texts if (some and _is_remarked(text)) or (more and more.match(DIGITS.sub("0", text))))
     return next(({"told": text} for text in told), None)
 

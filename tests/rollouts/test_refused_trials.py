@@ -40,6 +40,8 @@ pytest.importorskip("filelock")
         (WINS, {"policies": ["a"]}, "policies are ['a']; expected the names of two"),
         (WINS, {"policies": "ab"}, "policies are 'ab'; expected the names of two"),
         (WINS, {"policies": ["a", "a"]}, "policies hold 'a' 2 times; expected a label of its own for each"),
+        (WINS, {"policies": ["new", "n\u0435w"]}, "which look alike; expected"),
+        (WINS, {"policies": ["new", "New"]}, "which look alike; expected"),
         (WINS, {"policies": ["a", ""]}, "policies hold ''; expected labels of printable characters, at most 200"),
         (
             WINS,

@@ -264,7 +264,9 @@ id epoch scores input choices target messages output error limit uuid started_at
 store events attachments timelines error_retries retries sandbox files setup model_usage role_usage completed
 message_count version status eval plan results stats reductions log_updates
 """
-_LEROBOT = "task_group task_id metrics overall per_group"
+_LEROBOT = """
+task_group task_id metrics.sum_rewards metrics.max_rewards metrics.successes metrics.video_paths overall per_group
+"""
 _TAU = "task_id trial reward traj info.task info.source info.error info.traceback info.reward_info info.user_cost"
 _TAU2 = """
 id task_id trial seed timestamp start_time end_time duration termination_reason agent_cost user_cost reward_info
