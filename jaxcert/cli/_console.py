@@ -18,7 +18,7 @@ from jaxcert.certificates._question import Question
 from jaxcert.cli._program_cache import emptied_after
 from jaxcert.cli._reading import told
 from jaxcert.questions import QUESTIONS
-from jaxcert.report.html._report_tables import certified_columns, level_words
+from jaxcert.report._in_words import certified_columns, level_words
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, span
 

@@ -16,7 +16,7 @@ import jaxcert
 from jaxcert import Status, certify
 from jaxcert.certificates import certify_episode, certify_lower_bounds, confidence, floor_to
 from jaxcert.certificates._figures import at_least, in_hundred, short_figures
-from jaxcert.report._in_words import headline
+from jaxcert.report.html._report_parts import headline
 
 LOWER = np.arange(200, dtype=np.float32)
 

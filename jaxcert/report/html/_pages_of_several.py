@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from jaxcert.certificates import ceil_figures, confidence
-from jaxcert.report._in_words import Groups, Headline, headline
+from jaxcert.report._in_words import Groups
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report.html._report_parts import intervals_svg
+from jaxcert.report.html._report_parts import Headline, headline, intervals_svg
 from jaxcert.report.html._report_tables import (
     confidence_of,
     facts_table,

@@ -17,23 +17,21 @@ from jaxcert.certificates._registry import METHODS, counts_bounds
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import question_of, rows_of
-from jaxcert.report._in_words import axis_of, headline, intervals_of
+from jaxcert.report._in_words import axis_of, certified_columns, intervals_of
+from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.html._report_parts import (
     MOST_HEADLINES,
-    MOST_REASONS,
     TOGETHER,
     alone,
     curve_svg,
     curves,
+    headline,
     intervals_svg,
     misses_of,
-    reasons_of,
     tasks_svg,
 )
 from jaxcert.report.html._report_tables import (
-    Sample,
-    certified_columns,
     check_policies,
     facts_table,
     names_of,
