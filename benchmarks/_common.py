@@ -117,8 +117,7 @@ def machine() -> str:
     """What the figures depend on."""
     device = jax.devices()[0]
     runtime = "" if device.platform == "cpu" else f", {' '.join(device.client.platform_version.split())}"
-    if driver():
-        runtime = f"{runtime}, driver {driver()}"
+    runtime += f", driver {driver()}" if driver() else ""
     return (
         f"{device.device_kind} x {jax.device_count()} ({platform.machine()}, {os.cpu_count()} cores){runtime}, "
         f"Python {platform.python_version()}, jax {jax.__version__}, numpy {np.__version__}"

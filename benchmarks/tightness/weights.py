@@ -45,8 +45,7 @@ def reweighted() -> Iterator[str]:
             "thinned": 1 - np.asarray(binomial_epsilon(violations, left, 0.05, 0.01)),
             "exact": simple_grid.safety(jnp.asarray(THRESHOLDS), params=params)[None],
         }
-        held = np.asarray(weights)
-        effective = np.mean(held.sum(axis=-1) ** 2 / (held**2).sum(axis=-1))
+        effective = np.mean(weights.sum(axis=-1) ** 2 / (weights**2).sum(axis=-1))
         yield f"shares {shares}, largest ratio {largest:.3f}, effective size {effective:.0f}"
         columns = ("", *(f"B = {b:g}" for b in THRESHOLDS))
         yield from markdown(columns, ((name, *map(float, np.mean(each, axis=0))) for name, each in rows.items()))

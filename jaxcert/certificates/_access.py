@@ -73,7 +73,7 @@ class Answer(Batched):
 
         A document that a third party can check is written by ``jaxcert.report.write_certificates``.
         """
-        return json.dumps(finite(self.to_dict()), allow_nan=False, ensure_ascii=False, indent=indent)
+        return json.dumps(plain(self.to_dict()), allow_nan=False, ensure_ascii=False, indent=indent)
 
     def to_frame(self, dims: Dims = None) -> "pandas.DataFrame":
         """One row per threshold (or share), of each element of a batch, with the settings in each row.
@@ -274,12 +274,12 @@ def _check_values(certificate: Any) -> None:
         raise ValueError("the certificate has no values here; expected it outside of jit and vmap")
 
 
-def finite(value: Any) -> Any:
-    """The value with None for each number that is not finite."""
+def plain(value: Any) -> Any:
+    """The value with None for each number in it that is not finite."""
     if isinstance(value, dict):
-        return {name: finite(entry) for name, entry in value.items()}
+        return {name: plain(entry) for name, entry in value.items()}
     if isinstance(value, list):
-        return [finite(entry) for entry in value]
+        return [plain(entry) for entry in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -79,11 +79,7 @@ def kept_rows(solve: Callable[..., Result], *rows: np.ndarray) -> Result:
 
 # Without optimisations, up to this many numbers take a millisecond or two; shorter rows make up for part of it.
 _FEW, _SHORT = 2**10, 2**8
-
-
-@functools.cache
-def _solved_once(solve: Callable[..., Result]) -> Callable[..., Result]:
-    return quickly(solve, once=True)
+_solved_once = functools.cache(functools.partial(quickly, once=True))
 
 
 def on_rows(solve: Callable[..., Result], *rows: np.ndarray, length: int = _ON_CPU) -> Result:

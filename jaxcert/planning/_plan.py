@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._validation import check_count, check_open_unit
-from jaxcert.certificates._access import finite
+from jaxcert.certificates._access import plain
 from jaxcert.certificates._arguments import choose
 from jaxcert.planning._designs import DESIGNS, Kind, Wish
 from jaxcert.returns._required import Side
@@ -208,7 +208,7 @@ def _plain(value: Any) -> Any:
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
-    return finite(value)
+    return plain(value)
 
 
 def allocated(num_tasks: int, strata: Sequence[str]) -> dict[str, int]:

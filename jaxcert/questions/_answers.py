@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from jaxcert._validation import kind_of, type_of
-from jaxcert.certificates import Status
-from jaxcert.certificates._access import finite
+from jaxcert.certificates._access import plain
 from jaxcert.certificates._batch_axes import check_single
+from jaxcert.certificates._figures import STATUSES
 from jaxcert.certificates._question import Question
 from jaxcert.questions._registry import QUESTIONS
 
@@ -83,4 +83,4 @@ def fields_of_rows(certificate: Any, question: Question) -> Mapping[str, str]:
 
 def _column(certificate: Any, field: str) -> list[Any]:
     entries = np.atleast_1d(np.asarray(getattr(certificate, field))).tolist()
-    return [Status(code).name.lower() for code in entries] if field == "status" else finite(entries)
+    return [STATUSES[code] for code in entries] if field == "status" else plain(entries)

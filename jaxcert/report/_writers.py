@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from jaxcert._files import write_whole
-from jaxcert.certificates._access import finite
+from jaxcert.certificates._access import plain
 from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import SAMPLED, SOURCES
@@ -182,9 +182,9 @@ def _settings(certificate: Any, support: tuple[float, float] | None, question: Q
     """The computation: the settings that the question records, and fields that describe the answer."""
     answer, shift = sampled(certificate), {}
     if certificate is not answer:  # by how much new tasks may differ from the sampled ones
-        radius = None if certificate.divergence is None else finite(float(certificate.radius))
+        radius = None if certificate.divergence is None else plain(float(certificate.radius))
         shift = {"divergence": certificate.divergence, "radius": radius}
-        shift["performance_shift"] = finite(float(certificate.performance_shift))
+        shift["performance_shift"] = plain(float(certificate.performance_shift))
     described = [name for name in _DESCRIBED if hasattr(answer, name)]
     described += ["max_weight"] if getattr(answer, "max_weight", None) is not None else []
     fields = dict.fromkeys([*question.settings.values(), *described])
@@ -192,7 +192,7 @@ def _settings(certificate: Any, support: tuple[float, float] | None, question: Q
         shift
         | {name: _setting(name, getattr(answer, name)) for name in fields}
         | dict(question.declared)
-        | ({"support": [finite(float(end)) for end in support]} if support is not None else {})
+        | ({"support": plain(list(map(float, support)))} if support is not None else {})
         | {"num_tasks": answer.num_tasks, "dtype": str(answer.delta.dtype)}
     )
 
@@ -206,7 +206,7 @@ def _setting(name: str, value: Any) -> Any:
     array = np.asarray(value)
     if array.ndim and name == "beta":
         return AUTO
-    return finite(array.tolist() if array.ndim else float(array))
+    return plain(array.tolist() if array.ndim else float(array))
 
 
 def _data(data: ReturnsFile, called: str | None = None) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def _data(data: ReturnsFile, called: str | None = None) -> dict[str, Any]:
         "dtype": str(data.returns.dtype),
         "columns": None if data.columns is None else data.columns._asdict(),
         # How many rollouts have no outcome of their own, and the return that each of them counts as.
-        **({"unfinished": {"num_rollouts": count, "counted_as": finite(float(data.unfinished or 0))}} if count else {}),
+        **({"unfinished": {"num_rollouts": count, "counted_as": plain(float(data.unfinished or 0))}} if count else {}),
         **data.how_read,
         **({"called": called or data.called} if called or data.called else {}),
     }

@@ -12,8 +12,8 @@ from jaxcert._extras import import_extra
 from jaxcert._types import Numeric
 from jaxcert._validation import check_finite, check_open_unit, is_count
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import Status
 from jaxcert.certificates._attained import ATTAINED
+from jaxcert.certificates._figures import STATUSES, Status
 from jaxcert.certificates._registry import COUNTING, METHODS
 
 if TYPE_CHECKING:
@@ -206,8 +206,7 @@ class SweepResult:
 
     def categories(self) -> dict[str, tuple[str, ...]]:
         """The meaning of the codes in ``columns``."""
-        status = tuple(each.name.lower() for each in sorted(Status, key=lambda each: each.value))
-        return {"bound": self.grid.bounds, "method": self.grid.methods, "status": status}
+        return {"bound": self.grid.bounds, "method": self.grid.methods, "status": tuple(STATUSES)}
 
     def columns(self, seeds: slice = slice(None)) -> dict[str, np.ndarray]:
         """The rows of ``to_frame``, for some seeds, with codes for the categories."""
