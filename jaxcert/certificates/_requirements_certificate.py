@@ -144,7 +144,7 @@ class RequirementsCertificate(OverTime):
         n, good, task = self.num_tasks, int(self.num_good), new_task_from(self.source)
         if self.source == LISTED:
             if not good:
-                return nothing(f"on how many of these {n} tasks {what}", note)
+                return nothing(f"the number of these {n} tasks on which {what}", note)
             claim = of_tasks(good, n)
             return Told(f"on {claim[0].lower()}{claim[1:]}, {what}.{note}", claim, f"{reach(good)}: {what}")
         if not safety > 0:

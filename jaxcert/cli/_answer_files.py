@@ -136,6 +136,8 @@ def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **h
     (answer,) = answers.values()
     of_policies = answer.data[: len(answer.policies) or 1]
     ((name, first),), (own, *others) = answer.certificates.items(), in_one_order(*of_policies)
+    if isinstance(own, ReturnsFile) and own.columns and request.metrics:  # as its column the page names all of them
+        own = dataclasses.replace(own, columns=own.columns._replace(value=", ".join(request.metrics)))
     facts = [shown_facts(each.path) for each in of_policies]
     page = {
         **page_of(request, of_policies),

@@ -15,13 +15,14 @@ from jaxcert.cli._console import as_given
 from jaxcert.cli._options import SUPPORT, Command, flag, level, option, options, options_of, several, taking
 from jaxcert.cli._question_options import (
     askable,
+    check_options,
     chosen,
     not_taken,
     options_of_questions,
 )
 from jaxcert.cli._typed import typed_with
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._registry import checked_options, usual_questions
+from jaxcert.questions._registry import usual_questions
 from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import of_origin
 from jaxcert.tables import ReturnsFile
@@ -175,14 +176,14 @@ def asked_of(asking: Asking, num_policies: int = 1) -> dict[str, Any]:
     if asking.question is None:
         usual = usual_questions(given)
         for question in usual:
-            checked_options(question, options)
+            check_options(question, options)
         numbers = {question.name: given.get(question.each or "") for question in usual}
         return {name: list(values) for name, values in numbers.items() if values}
     question = chosen(asking.question, askable(num_policies))
     for name, values in given.items():
         if values and question.each != name:
             raise ValueError(not_taken(f"--{name} is", question))
-    checked_options(question, options)
+    check_options(question, options)
     found = given.get(question.each or "") or options.get(question.each or "")
     return {question.name: None if question.each is None else list(found or [])}
 
