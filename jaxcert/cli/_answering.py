@@ -160,7 +160,7 @@ def _print(answer: Answer) -> None:
         if answer.is_curve:
             table, note = _console.curve_table(certificate, question)
         else:
-            table, note = _console.plain_table(certified_columns(certificate, question, "...")), str(certificate)
+            table, note = _console.plain_table(certified_columns(certificate, question)), str(certificate)
         _console.show_table(table)
         _console.say(naming(note, answer.policies, answer.data[0].roles.group))
     _console.say(*reasons(answer))

@@ -86,7 +86,7 @@ def curve_table(certificate: Certificate, question: Question) -> tuple[Table, st
     if (steps := len(np.unique(bounds[np.isfinite(bounds)]))) > len(certificate):
         kept = f"{len(certificate):,} of {steps:,} steps"
         note.append(f"{kept}: between two points, the certified safety of the upper one holds.")
-    return plain_table(certified_columns(certificate, question, "...", most=count)), "\n".join(note)
+    return plain_table(certified_columns(certificate, question, most=count)), "\n".join(note)
 
 
 def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, certificates: Mapping[str, Any]) -> str:

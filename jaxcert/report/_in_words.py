@@ -68,18 +68,16 @@ def level_words(beta: Any) -> str:
     return "" if beta is None else AUTO if beta.ndim else level_figures(beta)
 
 
-def certified_columns(
-    certificate: Any, question: Question, mark: str, *, most: int | None = None
-) -> dict[str, list[str]]:
+def certified_columns(certificate: Any, question: Question, *, most: int | None = None) -> dict[str, list[str]]:
     """The certified statements by columns: all rows up to ``most``, or the first and the last of many, which would be
-    slow to lay out; a mark stands for the rows between.
+    slow to lay out.
     """
     columns = {name: texts[:most] for name, texts in texts_of(certificate, question).items()}
     *names, end = columns
     count = len(columns[end])
     if count <= _MOST_ROWS:
         return columns
-    between = dict.fromkeys(names, mark) | {end: f"{count - 2 * _ENDS:,} rows left out"}
+    between = dict.fromkeys(names, "...") | {end: f"{count - 2 * _ENDS:,} rows left out"}
     return {name: [*texts[:_ENDS], between[name], *texts[-_ENDS:]] for name, texts in columns.items()}
 
 

@@ -1,7 +1,7 @@
 """Names in sentences: of policies, metrics, strata, tasks and conditions on rows."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 # Letters and digits of any language, but for the letters that are displayed as blanks, and what joins them.
 _WORD = re.compile(r"(?:[^\W\u115f\u1160\u3164\uffa0]|[./:@+=-])+")
@@ -23,6 +23,12 @@ def quoted(name: str) -> str:
         return name
     seen = "".join(letter if letter.isprintable() else "?" for letter in name)
     return '"' + _QUOTES.sub("'", seen) + '"'
+
+
+def enumerated(names: Sequence[str], word: str = "and") -> str:
+    """Names as a sentence lists them: a, b and c."""
+    *first, last = names
+    return f"{', '.join(first)} {word} {last}" if first else last
 
 
 def quoted_condition(condition: str) -> str:

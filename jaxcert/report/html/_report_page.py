@@ -154,7 +154,7 @@ def write_report(
         not_about=certificate.not_about,
         headlines=[line._replace(about=naming(line.about, sample.policies)) for line in lines],
         sentences=[naming(sentence, sample.policies) for sentence in sentences[: min(fixed, _MOST_SENTENCES)]],
-        rows=rows_of_table(certified_columns(certificate, asked, "…")),
+        rows=rows_of_table(certified_columns(certificate, asked)),
         num_rows=len(sentences),
         misses=misses_of(certificate, asked, sample, fixed),
         reasons=reasons_of(certificate, asked, sample, advice or () if fixed else (), wanted),

@@ -4,13 +4,14 @@ import contextlib
 import io
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.certificates import Certificate, certify_lower_bounds_band
 from jaxcert.certificates._access import Answer
+from jaxcert.certificates._figures import Told
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import COUNTING, counts_bounds
 from jaxcert.report._curve import MOST_POINTS, step_curve, thinned
@@ -36,17 +37,10 @@ _VARIABLES = {"#000000": "currentColor", GRID: "var(--grid)", GREY: "var(--soft)
 }
 
 
-class Headline(NamedTuple):
-    """One line that anyone understands, without a full stop: a short claim, and how the line goes on about it."""
-
-    claim: str  # At least 97 in 100 new tasks
-    about: str  # from the same distribution reach an expected return of 0.8, with confidence 0.99
-
-
-def headline(certificate: Answer, index: int) -> Headline:
+def headline(certificate: Answer, index: int) -> Told:
     """The statement of one row of a concrete certificate without batch axes; figures are on the safe side."""
-    _, claim, about = certificate._told(index)
-    return Headline(claim, f"{about}, w{certificate._start[1:]}")
+    told = certificate._told(index)
+    return told._replace(about=f"{told.about}, w{certificate._start[1:]}")
 
 
 def alone(question: Question) -> str:

@@ -90,7 +90,7 @@ def settings_table(
     others = [(name, field) for name, field in question.settings.items() if field not in known]
     shown = {
         "tasks": str(certificate.num_tasks),
-        **{f"rollouts per task{of}": rollouts_of(count) for of, count in _by_policy(sample.counts)},
+        **{f"rollouts per task{of}": rollouts_of(count) for of, count in by_policy(sample.counts)},
         "support of the returns": f"[{support[0]:.9g}, {support[1]:.9g}]" if support else "",
         "confidence": confidence_of(float(certificate.delta)),
         "bound of a task" if of_tasks else "bound": getattr(certificate, "bound", ""),
@@ -99,7 +99,7 @@ def settings_table(
         **{name.replace("_", " "): _setting(getattr(certificate, field)) for name, field in others},
         "precision": str(certificate.delta.dtype),
     }
-    for of, file in _by_policy(files[: len(sample.counts)]):
+    for of, file in by_policy(files[: len(sample.counts)]):
         if isinstance(file, ReturnsFile):
             shown |= {f"{name}{of}": text for name, text in file_table(file).items()}
     return {name: text for name, text in shown.items() if text}
@@ -115,7 +115,7 @@ def file_table(file: ReturnsFile) -> dict[str, str]:
     return {"file": file.path.name, "SHA-256": file.sha256, "content": file.told_without_labels}
 
 
-def _by_policy(values: Sequence[Any]) -> list[tuple[str, Any]]:
+def by_policy(values: Sequence[Any]) -> list[tuple[str, Any]]:
     """An entry for each policy, headed by the policy's name; without a heading for a single policy."""
     words = [""] if len(values) == 1 else [" of A", " of B"]
     return list(zip(words, values, strict=True))
