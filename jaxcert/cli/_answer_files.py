@@ -125,10 +125,8 @@ def draw_intervals(request: Request, found: Groups | Leaderboard, ax: Any = None
 def page_of(request: Request, data: Sequence[ReturnsFile]) -> dict[str, Any]:
     """Title, date and command of any page, about these files."""
     wanted, locked = request.outputs, request.locked
-    page: dict[str, Any] = {"title": wanted.title, "date": date.today().isoformat()}
-    if wanted.record is not None:
-        page["verify_command"] = _verify_command(wanted.record, data, locked and locked.path)
-    return page
+    how = wanted.record and _verify_command(wanted.record, data, locked and locked.path)
+    return {"title": wanted.title, "date": date.today().isoformat(), "verify_command": how}
 
 
 def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **how: Any) -> None:

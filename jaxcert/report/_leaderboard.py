@@ -37,11 +37,7 @@ class Leaderboard(NamedTuple):
     data: Sequence[ReturnsFile] = ()
     answers: Sequence[Mapping[str, Any]] = ()  # of each policy, by the names of the questions
     order: Any = None  # whether policy i is certified to be at least as good as j, bool[p, p]
-
-    @property
-    def title(self) -> str:
-        """The heading of a page or a plot that has no other."""
-        return "Leaderboard"
+    title: str = "Leaderboard"  # of a page or a plot that has no other
 
     @property
     def of_each(self) -> list[Question]:
