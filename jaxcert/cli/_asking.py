@@ -15,14 +15,13 @@ from jaxcert.cli._console import as_given
 from jaxcert.cli._options import SUPPORT, Command, flag, level, option, options, options_of, several, taking
 from jaxcert.cli._question_options import (
     askable,
-    check_options,
     chosen,
     not_taken,
     options_of_questions,
 )
 from jaxcert.cli._typed import typed_with
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._registry import usual_questions
+from jaxcert.questions._registry import checked_options, usual_questions
 from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import of_origin
 from jaxcert.tables import ReturnsFile
@@ -79,20 +78,16 @@ class Asking(NamedTuple):
         """The numbers that the options of all questions may fix beforehand."""
         return {"threshold": self.threshold, "safety": self.safety}
 
-    @property
-    def words(self) -> list[str]:
-        """The shortcuts of questions that were given."""
-        return [word for word, is_given in (("mean", self.mean), ("each-task", self.each_task)) if is_given]
-
     def named(self, num_policies: int = 1, *, strata: str | None = None) -> "Asking":
         """Name the question about this number of policies; for one policy, leave it open if the numbers select it.
 
         ``strata``: the column of strata, which selects a question.
         """
-        if self.words[1:] or (self.question is not None and self.words):
-            several = [f"--{word}" for word in self.words] + ["--question"] * (self.question is not None)
+        words = [word for word, is_given in (("mean", self.mean), ("each-task", self.each_task)) if is_given]
+        if words[1:] or (self.question is not None and words):
+            several = [f"--{word}" for word in words] + ["--question"] * (self.question is not None)
             raise ValueError(f"{' and '.join(several)} are given; expected one of them")
-        word, question = "".join(self.words), self.question
+        word, question = "".join(words), self.question
         of_two_lists = num_policies == 2 and self.listed and question is None
         if of_two_lists:
             self._refuse_margin()
@@ -176,14 +171,14 @@ def asked_of(asking: Asking, num_policies: int = 1) -> dict[str, Any]:
     if asking.question is None:
         usual = usual_questions(given)
         for question in usual:
-            check_options(question, options)
+            checked_options(question, options)
         numbers = {question.name: given.get(question.each or "") for question in usual}
         return {name: list(values) for name, values in numbers.items() if values}
     question = chosen(asking.question, askable(num_policies))
     for name, values in given.items():
         if values and question.each != name:
             raise ValueError(not_taken(f"--{name} is", question))
-    check_options(question, options)
+    checked_options(question, options)
     found = given.get(question.each or "") or options.get(question.each or "")
     return {question.name: None if question.each is None else list(found or [])}
 

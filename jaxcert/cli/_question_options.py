@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ import typer
 from jaxcert.certificates._question import Option, Question
 from jaxcert.cli._options import flag, option, parameter, several
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._registry import checked_options
 from jaxcert.report._in_words import column_texts
 
 _MOST_MISSED = 20
@@ -47,18 +46,6 @@ def check_rows(require: float, certificate: Any, question: Question) -> None:
 def not_taken(options: str, question: Question) -> str:
     """The message about options that a question does not take."""
     return f"{options} given, which the question {question.name!r} does not take ({question.words}); expected none"
-
-
-def check_options(question: Question, options: Mapping[str, Any]) -> None:
-    """As ``checked_options``, but an option of another question is named as it is typed."""
-    others = {each.name: each for other in QUESTIONS.values() for each in other.options}
-    for name in options.keys() - {each.name for each in question.options}:
-        raise ValueError(not_taken(f"{_flag(others[name])} is", question))
-    checked_options(question, options)
-
-
-def _flag(wanted: Option) -> str:
-    return f"--{wanted.flag or wanted.name.replace('_', '-')}"
 
 
 def askable(num_inputs: int) -> dict[str, Question]:
@@ -100,7 +87,7 @@ def _parameter(name: str, held: dict[str, Option]) -> inspect.Parameter:
     for question, each in held.items():
         of.setdefault(f"{each.help[0].lower()}{each.help[1:]}", []).append(question)
     text = "; for ".join(f"the question {' and '.join(names)}: {words}" for words, names in of.items())
-    text, named = f"For {text}", _flag(own)
+    text, named = f"For {text}", f"--{own.flag or name.replace('_', '-')}"
     if own.type is list:
         kind, wanted = list[Any] | None, several("X", text, named)
     elif own.type is tuple:

@@ -152,11 +152,6 @@ class Unfinished:
         check_new(*(path for path in self._readers if path not in self._ours), force=self.force)
         self.run = None if begun is None else load_adaptive(self.path)
 
-    @property
-    def seed(self) -> int:
-        """The seed of the run."""
-        return self.facts["seed"]
-
     def may_replace(self, path: Path) -> bool:
         """Whether an output may replace the file that exists now: the one that existed when the run began, or any."""
         return self.force or (path in self._ours and self._is_ours(path))

@@ -38,9 +38,6 @@ def of_protocol(document: Mapping[str, Any], locked: Protocol, data: list[list[R
         yield from (f"certificate {place + 1}: {line}" for line in lines)
 
 
-_RECORDED = "expected a file that records it, such as one of `jaxcert rollout`, or a protocol locked without"
-
-
 def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
     """How the origin of returns differs from a protocol, as their file records it, or does not record it."""
     facts = returns_facts(data.path)
@@ -56,7 +53,8 @@ def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
     rows = data.roles.rows_picked
     picked = [f"only rows with {' and '.join(rows)} are read, which the protocol does not lock"] if rows else []
     return [*picked, *locked.contradictions(found), *_of_open_columns(locked, columns, data.usual_columns)] + [
-        f"{name} is not recorded in the file of returns, the protocol says {getattr(locked, name)}; {_RECORDED} {name}"
+        f"{name} is not recorded in the file of returns, the protocol says {getattr(locked, name)}; expected a file "
+        f"that records it, such as one of `jaxcert rollout`, or a protocol locked without {name}"
         for name in unknown
     ]
 
