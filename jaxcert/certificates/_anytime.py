@@ -109,7 +109,7 @@ def certify_anytime(
         thresholds, support, beta, bound, where, validate: as in ``certify`` by "binomial", with the same warnings.
         delta: failure probability of the certificates at one threshold, at all moments together, in (0, 1); a scalar.
 
-    A new n is a new shape, for which the call is compiled again; ``anytime_epsilon`` is for loops over tasks.
+    Within ``jit`` a new n is a new shape, which is compiled again; ``anytime_epsilon`` is for loops over tasks.
 
     Returns:
         A ``Certificate`` with arrays [..., t] after all tasks, and the history [..., n, t].

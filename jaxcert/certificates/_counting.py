@@ -144,11 +144,11 @@ def best_of(violations: jax.Array, epsilon: jax.Array, level: jax.Array, missed:
     """Where the risk is smallest, the first of several, of arrays [..., levels]; ``missed`` has more axes before it."""
     # A level of 1 certifies nothing, and is no failure probability.
     level = jnp.minimum(level, next_down(jnp.ones_like(level)))
-    best = at_least(epsilon, (violations, epsilon, level, jnp.arange(epsilon.shape[-1], dtype=jnp.int32)))
+    best = where_smallest(epsilon, (violations, epsilon, level, jnp.arange(epsilon.shape[-1], dtype=jnp.int32)))
     if missed is None:
         return Best(*best)
     risk = jnp.expand_dims(epsilon, range(epsilon.ndim - 1, missed.ndim - 1))
-    return Best(*best, at_least(jnp.broadcast_to(risk, missed.shape), missed))
+    return Best(*best, where_smallest(jnp.broadcast_to(risk, missed.shape), missed))
 
 
 def fields_of_best(
@@ -217,7 +217,7 @@ def fields_of_limits(
 Arrays = TypeVar("Arrays")
 
 
-def at_least(risk: jax.Array, arrays: Arrays, axis: int = -1) -> Arrays:
+def where_smallest(risk: jax.Array, arrays: Arrays, axis: int = -1) -> Arrays:
     """Arrays that broadcast to the risk, without an axis of it: where along that axis the risk is smallest."""
     best = jnp.expand_dims(jnp.argmin(risk, axis=axis), axis)
 

@@ -18,7 +18,7 @@ from jaxcert.bounds._bound import task_bounds
 from jaxcert.certificates._anytime import EVERY_MOMENT, at_every_moment
 from jaxcert.certificates._attained import ATTAINED, Tried, counted
 from jaxcert.certificates._averages import Solve, by_weights, ratios_of
-from jaxcert.certificates._counting import any_of, at_least, best_of, fields_of_best, only_fewer
+from jaxcert.certificates._counting import any_of, best_of, fields_of_best, only_fewer, where_smallest
 from jaxcert.certificates._figures import LISTED, SAMPLED
 from jaxcert.certificates._levels import (
     LEVELS,
@@ -148,7 +148,7 @@ def _counted(
     fields = _as_one(fields | (only_fewer(fields, n - 1) if tasks == EVEN else {}))
     good = jnp.zeros_like(fields["num_valid"])
     if allowance is not None:  # nothing where nothing is certified, as for invalid input
-        good = jnp.where(fields["safety"] > 0, fields["num_valid"] - at_least(found[1], allowance), good)
+        good = jnp.where(fields["safety"] > 0, fields["num_valid"] - where_smallest(found[1], allowance), good)
     fields |= {"chosen": best.chosen} if beta is None else {}
     fields |= {} if history is None else {"history": history[..., 0]}
     return fields | {"level": best.level, "missed": best.missed, "num_good": good}

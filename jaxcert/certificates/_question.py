@@ -117,7 +117,7 @@ class Question:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """Parameters that a record holds, by the field of the answer with their value; besides the support."""
+        """For each parameter that a record holds, besides the support, the field of the answer with its value."""
         held = [name for name in self._parameters if name != self.fixed and name in _names_of(self.certificate)]
         return {name: name for name in sorted(held, key=lambda name: name not in COMMON)} | dict(self.renamed)
 

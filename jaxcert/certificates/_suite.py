@@ -17,7 +17,7 @@ from jaxcert.certificates._arguments import Returns, as_row, bound_for, padded_r
 from jaxcert.certificates._attained import Tried
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import answer, with_article
-from jaxcert.certificates._counting import at_least, valid_rows
+from jaxcert.certificates._counting import valid_rows, where_smallest
 from jaxcert.certificates._figures import LISTED, NOTHING, Told, floor_figures, nothing, of_tasks, reach, status_where
 from jaxcert.certificates._in_a_row import IN_A_ROW, in_a_row
 from jaxcert.certificates._question import Option, Question, Rows
@@ -233,7 +233,7 @@ def _counted(bound: Bound, sample: Sample, thresholds, betas, delta, tried: Trie
     violations, allowance = allowances(found, delta, n, tried)
     k = jnp.sum(violations, axis=-2, dtype=np.int32)
     bad = k + allowance
-    good, k = at_least(bad, (n - bad, k), axis=-2)
+    good, k = where_smallest(bad, (n - bad, k), axis=-2)
     valid = valid_rows(found.valid | ~in_front(found.valid, n), thresholds, delta)
     status = status_where(good > 0, valid)
     fields = {"num_good": good.astype(np.int32), "num_violations": k, "status": status}
