@@ -15,7 +15,7 @@ from jaxcert.certificates._figures import LISTED, Told, ceil_figures, floor_figu
 from jaxcert.certificates._figures import at_least as share_of_new_tasks
 from jaxcert.numerics._rounding import Side as Rounding
 from jaxcert.numerics._rounding import cast_host
-from jaxcert.returns._labels import quoted
+from jaxcert.returns._labels import enumerated, quoted
 
 
 @jax.tree_util.register_dataclass
@@ -133,18 +133,18 @@ class RequirementsCertificate(OverTime):
         """All requirements in words."""
         rows = zip(self.of_successes, self.metrics, self.sides, self._numbers, strict=True)
         of = f" of {self.quantity}" if self.quantity else ""
-        *most, last = [
+        each = [
             f"the {'probability of' if binary else 'expected'} {quoted(metric)}{of} is {side} {number}"
             for binary, metric, side, number in rows
         ]
-        return f"{', '.join(most)} and {last}, all at once," if most else last
+        return f"{enumerated(each)}{', all at once,' if each[1:] else ''}"
 
     def _told(self, index: int) -> Told:
         (safety,), note, what = self._held(index, "safety"), self._note(index), self._required.rstrip(",")
         n, good, task = self.num_tasks, int(self.num_good), new_task_from(self.source)
         if self.source == LISTED:
             if not good:
-                return nothing(f"on how many of these {n} tasks {what}", note)
+                return nothing(f"the number of these {n} tasks on which {what}", note)
             claim = of_tasks(good, n)
             return Told(f"on {claim[0].lower()}{claim[1:]}, {what}.{note}", claim, f"{reach(good)}: {what}")
         if not safety > 0:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -27,7 +26,7 @@ from jaxcert.report._curve import curve_or_rows
 from jaxcert.report._in_words import Groups, latex_text
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.html._pages_of_several import write_several
-from jaxcert.report.html._report_tables import shown_facts
+from jaxcert.report.html._report_tables import by_policy, shown_facts
 from jaxcert.report.plots._axes import drawing
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
@@ -126,17 +125,19 @@ def draw_intervals(request: Request, found: Groups | Leaderboard, ax: Any = None
 def page_of(request: Request, data: Sequence[ReturnsFile]) -> dict[str, Any]:
     """Title, date and command of any page, about these files."""
     wanted, locked = request.outputs, request.locked
-    page: dict[str, Any] = {"title": wanted.title, "date": date.today().isoformat()}
-    if wanted.record is not None:
-        page["verify_command"] = _verify_command(wanted.record, data, locked and locked.path)
-    return page
+    how = wanted.record and _verify_command(wanted.record, data, locked and locked.path)
+    return {"title": wanted.title, "date": date.today().isoformat(), "verify_command": how}
 
 
 def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **how: Any) -> None:
     (answer,) = answers.values()
     of_policies = answer.data[: len(answer.policies) or 1]
     ((name, first),), (own, *others) = answer.certificates.items(), in_one_order(*of_policies)
-    facts = [shown_facts(each.path) for each in of_policies]
+    if isinstance(own, ReturnsFile) and own.columns and request.metrics:  # as its column the page names all of them
+        own = dataclasses.replace(own, columns=own.columns._replace(value=", ".join(request.metrics)))
+    facts = {
+        f"{name}{of}": fact for of, each in by_policy(of_policies) for name, fact in shown_facts(each.path).items()
+    }
     page = {
         **page_of(request, of_policies),
         "returns": own.returns,
@@ -150,9 +151,8 @@ def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **h
         "tasks": own.tasks if request.outputs.names else None,
     }
     if answer.policies:
-        facts = [{f"{of} of {x}": value for of, value in each.items()} for x, each in zip("AB", facts, strict=True)]
         page |= {"against": others[0], "policies": answer.policies}
-    write_report(path, first, protocol=request.digest, facts=functools.reduce(operator.or_, facts), **page, **how)
+    write_report(path, first, protocol=request.digest, facts=facts, **page, **how)
 
 
 def _verify_command(json: Path, data: Sequence[ReturnsFile], protocol: Path | None) -> str:

@@ -28,9 +28,8 @@ from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report._curve import every_step
 from jaxcert.report._exact_check import check_witnessed
-from jaxcert.report._in_words import observed_means
-from jaxcert.report.html._report_parts import MOST_REASONS, reasons_of
-from jaxcert.report.html._report_tables import Sample, certified_columns
+from jaxcert.report._in_words import certified_columns, observed_means
+from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._readers import policies_of
@@ -164,7 +163,7 @@ def _print(answer: Answer) -> None:
         if answer.is_curve:
             table, note = _console.curve_table(certificate, question)
         else:
-            table, note = _console.plain_table(certified_columns(certificate, question, "...")), str(certificate)
+            table, note = _console.plain_table(certified_columns(certificate, question)), str(certificate)
         _console.show_table(table)
         _console.say(naming(note, answer.policies, answer.data[0].roles.group))
     _console.say(*reasons(answer))

@@ -78,20 +78,16 @@ class Asking(NamedTuple):
         """The numbers that the options of all questions may fix beforehand."""
         return {"threshold": self.threshold, "safety": self.safety}
 
-    @property
-    def words(self) -> list[str]:
-        """The shortcuts of questions that were given."""
-        return [word for word, is_given in (("mean", self.mean), ("each-task", self.each_task)) if is_given]
-
     def named(self, num_policies: int = 1, *, strata: str | None = None) -> "Asking":
         """Name the question about this number of policies; for one policy, leave it open if the numbers select it.
 
         ``strata``: the column of strata, which selects a question.
         """
-        if self.words[1:] or (self.question is not None and self.words):
-            several = [f"--{word}" for word in self.words] + ["--question"] * (self.question is not None)
+        words = [word for word, is_given in (("mean", self.mean), ("each-task", self.each_task)) if is_given]
+        if words[1:] or (self.question is not None and words):
+            several = [f"--{word}" for word in words] + ["--question"] * (self.question is not None)
             raise ValueError(f"{' and '.join(several)} are given; expected one of them")
-        word, question = "".join(self.words), self.question
+        word, question = "".join(words), self.question
         of_two_lists = num_policies == 2 and self.listed and question is None
         if of_two_lists:
             self._refuse_margin()

@@ -139,10 +139,10 @@ def _asked(request: Request, num_policies: int) -> dict[str, Any]:
     others = {name: getattr(asking, name) for name in ("question", "safety", "each_task", "require")[of_order:]}
     for name, value in {**others, **asking.options}.items():
         if value is not None and value is not False:
-            raise ValueError(
-                f"--{name.replace('_', '-')} is given with {num_policies} files, of which a leaderboard is printed; "
-                "expected two files, or --threshold and the settings of these certificates alone"
-            )
+            printed = f"{num_policies} files, of which a leaderboard is printed; expected two files, or --threshold and"
+            other = f"{printed} the settings of these certificates alone"
+            of = f"--question {asking.question}, which is about the order alone; expected none" if of_order else other
+            raise ValueError(f"--{name.replace('_', '-')} is given with {of}")
     check_open_unit("delta", asking.delta)
     bound = None if _of_list(asking) else asking.bound
     of_thresholds = {"--bound": bound, "--beta": asking.beta, "--method": asking.method}

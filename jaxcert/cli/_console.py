@@ -18,7 +18,7 @@ from jaxcert.certificates._question import Question
 from jaxcert.cli._program_cache import emptied_after
 from jaxcert.cli._reading import told
 from jaxcert.questions import QUESTIONS
-from jaxcert.report.html._report_tables import certified_columns, level_words
+from jaxcert.report._in_words import certified_columns, level_words
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, span
 
@@ -86,7 +86,7 @@ def curve_table(certificate: Certificate, question: Question) -> tuple[Table, st
     if (steps := len(np.unique(bounds[np.isfinite(bounds)]))) > len(certificate):
         kept = f"{len(certificate):,} of {steps:,} steps"
         note.append(f"{kept}: between two points, the certified safety of the upper one holds.")
-    return plain_table(certified_columns(certificate, question, "...", most=count)), "\n".join(note)
+    return plain_table(certified_columns(certificate, question, most=count)), "\n".join(note)
 
 
 def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, certificates: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from jaxcert.cli._options import option, options, others_given, reading_of, role_option, words_of
 from jaxcert.cli._typed import in_shell, typed_with
+from jaxcert.returns._labels import enumerated
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile, align_tasks, read_returns, read_summary
 from jaxcert.tables._doubts import listed, told_of
@@ -55,9 +56,7 @@ def _remedy(path: Path, options: dict[str, Any], expected: Mapping[str, str | No
         )
     is_known = _can_be_read(path, options, expected)
     if unread or not is_known or (expected.get("trial") and _holds_returns(path, options)):
-        *most, last = added
-        wanted = f"{', '.join(most)} and {last}" if most else last
-        return f"expected {wanted} with column names of a table with one row per trial"
+        return f"expected {enumerated([*added])} with column names of a table with one row per trial"
     return f"for example: {typed_with(added)}"
 
 

@@ -143,7 +143,7 @@ def adaptive_rollout(run: Run) -> None:
             write_certificates(asked.json, [record], replace=kept.may_replace(asked.json))
         if not goes_on:
             kept.path.unlink(missing_ok=True)
-    _console.say(*_summary(run, result, kept.seed, goes_on=goes_on))
+    _console.say(*_summary(run, result, kept.facts["seed"], goes_on=goes_on))
 
 
 def _settings(run: Run) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def _rolled_out(run: Run, settings: dict[str, Any], kept: Unfinished, line: Look
     asked, found = run.asked, run.found
     given: Any = {"deadline": asked.deadline, "progress": look, "resume": kept.run}
     with contextlib.nullcontext() if kept.run is None else in_file(kept.path):
-        key = jax.random.key(kept.seed)
+        key = jax.random.key(kept.facts["seed"])
         return certify_adaptive(found.env, found.policy, key, asked.thresholds, **settings, **given)
 
 

@@ -140,30 +140,17 @@ def drawn_seed() -> int:
 class Unfinished:
     """The run so far, or None for a new one, while this process holds its lock; and the facts that describe it."""
 
-    def __init__(
-        self,
-        out: Path,
-        json: Path | None,
-        facts: Mapping[str, Any],
-        seed: int | None,
-        *,
-        force: bool,
-    ) -> None:
-        (self.path, _), self.force = working_files(out).values(), force
-        self._readers = {out: adaptive_facts, **({} if json is None else {json: _record_facts})}
+    def __init__(self, asked: Rolling, facts: Mapping[str, Any]) -> None:
+        (self.path, _), self.force = working_files(asked.out).values(), asked.force
+        self._readers = {asked.out: adaptive_facts, **({} if asked.json is None else {asked.json: _record_facts})}
         begun = adaptive_facts(self.path) if self.path.exists() else None
-        self.facts = {**facts, "seed": self._seed(begun) if seed is None else seed}
+        self.facts = {**facts, "seed": self._seed(begun) if asked.seed is None else asked.seed}
         if begun is not None:
             self._check(begun)
         # A new run has written none of them.
         self._ours = set() if begun is None else {path for path in self._readers if self._is_ours(path)}
-        check_new(*(path for path in self._readers if path not in self._ours), force=force)
+        check_new(*(path for path in self._readers if path not in self._ours), force=self.force)
         self.run = None if begun is None else load_adaptive(self.path)
-
-    @property
-    def seed(self) -> int:
-        """The seed of the run."""
-        return self.facts["seed"]
 
     def may_replace(self, path: Path) -> bool:
         """Whether an output may replace the file that exists now: the one that existed when the run began, or any."""
@@ -197,12 +184,11 @@ class Unfinished:
 @contextlib.contextmanager
 def unfinished(run: Run, settings: Mapping[str, Any]) -> Iterator[Unfinished]:
     """The unfinished run of one output and its record, held by one process at a time."""
-    asked, out, facts = run.asked, run.asked.out, {**run.facts, **settings}
-    file, lock = working_files(out).values()
+    file, lock = working_files(run.asked.out).values()
     with held_alone(lock) as is_alone:
         if not is_alone:
             raise ValueError(f"{file}: in use by another process; wait for it, or choose another --out")
-        yield Unfinished(out, asked.json, facts, asked.seed, force=asked.force)
+        yield Unfinished(run.asked, {**run.facts, **settings})
 
 
 def working_files(out: Path) -> dict[str, Path]:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxcert.certificates import confidence, floor_to
 from jaxcert.cli._console import as_given, plain_table
 from jaxcert.cli._typed import in_shell
-from jaxcert.returns._labels import quoted
+from jaxcert.returns._labels import enumerated, quoted
 from jaxcert.rollouts import PairedTrials, RecordedTrials, Trials
 from jaxcert.rollouts._declared import fewest_to_pass, if_all_pass, pairs_to_go
 from jaxcert.sequential import certificate
@@ -148,7 +148,7 @@ def _beginning_of_pairs(trials: PairedTrials) -> Iterator[str]:
     declared = trials.declared
     margin = f", margin {as_given(declared.margin)}" if declared.margin else ""
     most = _most(declared.max_pairs, declared.noun)
-    names = _listed([quoted(declared.labels[place]) for place in _places(trials)])
+    names = enumerated([quoted(declared.labels[place]) for place in _places(trials)])
     yield _declared(trials, f"{names} in {declared.noun}s", f"{most}{margin}", f"delta {as_given(declared.delta)}")
     fewest = how_many(int(fewest_to_pass(trials.state)[0, 0]), declared.noun)
     yield f"one is shown to be better after at least {fewest}"
@@ -252,15 +252,10 @@ def _better(trials: PairedTrials, *, count_withdrawn: bool = False) -> list[str]
         worse = shown.get(declared.policies[place], [])
         if others := [other for other in _places(trials) if declared.policies[other] in worse]:
             key = f" (it is {names[place]})" if declared.is_blinded and trials.is_over else ""
-            than = "" if of_two else f" than {_listed([labels[other] for other in others])}"
-            claim = f"on new scenes {names[place]} {what} {_listed([names[other] for other in others])}{margin}"
+            than = "" if of_two else f" than {enumerated([labels[other] for other in others])}"
+            claim = f"on new scenes {names[place]} {what} {enumerated([names[other] for other in others])}{margin}"
             found.append(f"{labels[place]} is better{than}{key}: with confidence {level}, {claim}")
     return found
-
-
-def _listed(names: list[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _places(trials: PairedTrials) -> list[int]:

@@ -229,7 +229,7 @@ def _too_many(setting: Setting, found: Advice, k: int) -> Advice:
     more = setting.least(wanted, k, n)
     what = "lie at the lower end" if found.threshold is None else "miss the threshold"
     change = "lower the threshold, add rollouts per task or improve the policy"
-    said = f"More tasks like these do not help (they approach {floor_to(limit, 2)}): {change}"
+    said = f"More tasks like these do not help (the safety approaches {floor_to(limit, 2)}): {change}"
     if more:
         change = "a lower threshold, more rollouts per task or a better policy"
         said = f"With this share of misses it takes {more:,} tasks, or fewer with {change}"

@@ -48,10 +48,10 @@ def _too_few(certificate: Any, wanted: float) -> tuple[Advice, list[str]]:
 def _of_more_tasks(certificate: Any, found: Advice, k: int) -> tuple[Advice, list[str]]:
     """What more tasks with the same share of misses certify."""
     limit = limit_of(certificate.num_tasks, k, float(certificate.level))
-    approach = f"they approach {floor_to(limit, 2)}"
+    approach = f"the safety approaches {floor_to(limit, 2)}"
     said = f"More tasks like these may be enough: {approach}"
     if not reaches(limit, found.safety):
-        change = "more rollouts per task, an easier requirement or a better policy"
+        change = "add rollouts per task, ease a requirement or improve the policy"
         said = f"More tasks like these do not help ({approach}): {change}"
     return dataclasses.replace(found, limit=limit), [said] if k else []
 

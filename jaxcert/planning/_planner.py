@@ -197,7 +197,7 @@ def _remarks(shown: list[Design], wish: Wish) -> list[str]:
     if shown:
         said.append("a design's figures hold only with its own beta (--beta), fixed now, as --lock does")
     if any(not side.is_least for side in wish.sides):
-        said.append("rollouts have to be whole episodes, as at most is required of a metric (--complete)")
+        said.append("rollouts have to be whole episodes (--complete), since a requirement limits a metric from above")
     if any(design.kind.stopped for design in shown):
         said.append("the cost of a sequential design is a mean, not a limit")
     return said

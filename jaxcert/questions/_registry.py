@@ -79,8 +79,8 @@ def checked_options(question: Question, options: Mapping[str, Any]) -> dict[str,
     known, found = {option.name: option for option in question.options}, {}
     for name, value in options.items():
         if name not in known:
-            own = f"expected {', '.join(known)}" if known else "it has none of its own"
-            raise ValueError(f"{name} is no option of the question {question.name!r}; {own}")
+            taken = f"expected {', '.join(known) or 'none'}"
+            raise ValueError(f"{name} is given, which the question {question.name!r} does not take; {taken}")
         kind, check = known[name].type, known[name].check
         found[name] = typed(name, value, _TYPES.get(kind, kind))
         if found[name] is False:

@@ -1,4 +1,4 @@
-"""Answers as people read them: their columns as text, the line at the top of a page, rows by name, and LaTeX."""
+"""Answers as people read them: their columns as text, rows by name, and LaTeX."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert.certificates import Status, ceil_figures, floor_figures, floor_to
-from jaxcert.certificates._access import Answer
+from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import ceil_to, level_figures
 from jaxcert.certificates._question import MEAN_ROWS, Question
@@ -32,6 +32,8 @@ def _of_tasks(value: Any, answer: Any) -> str:
     return f"{value} of {answer.num_tasks}"
 
 
+# Longer tables show this many rows at either end.
+_MOST_ROWS, _ENDS = 1000, 10
 _TEXTS = {
     "alpha": Column("worst share", lambda value, _: ceil_figures(value)),
     "threshold": Column("threshold", certified="certified performance", of_difference="certified difference"),
@@ -61,6 +63,24 @@ def texts_of(certificate: Any, question: Question) -> dict[str, list[str]]:
     }
 
 
+def level_words(beta: Any) -> str:
+    """The level of a task's bound, which may have been chosen for each row; empty for an answer without one."""
+    return "" if beta is None else AUTO if beta.ndim else level_figures(beta)
+
+
+def certified_columns(certificate: Any, question: Question, *, most: int | None = None) -> dict[str, list[str]]:
+    """The certified statements by columns: all rows up to ``most``, or the first and the last of many, which would be
+    slow to lay out.
+    """
+    columns = {name: texts[:most] for name, texts in texts_of(certificate, question).items()}
+    *names, end = columns
+    count = len(columns[end])
+    if count <= _MOST_ROWS:
+        return columns
+    between = dict.fromkeys(names, "...") | {end: f"{count - 2 * _ENDS:,} rows left out"}
+    return {name: [*texts[:_ENDS], between[name], *texts[-_ENDS:]] for name, texts in columns.items()}
+
+
 def _column_of(name: str, question: Question) -> Column:
     """The known column, or a new one that rounds up if larger numbers claim less."""
     heading = name.replace("_", " ")
@@ -84,22 +104,6 @@ def column_texts(certificate: Any, question: Question, name: str) -> list[str]:
         return [certificate._decimal(field, entry) for entry in entries]
     # Keep NumPy's entry, so that figures have its precision.
     return [text(entry if name == "beta" else entry.item(), certificate) for entry in entries]
-
-
-# --- the top of a page ----------------------------------------------------------------------------------------------
-
-
-class Headline(NamedTuple):
-    """One line that anyone understands, without a full stop: a short claim, and how the line goes on about it."""
-
-    claim: str  # At least 97 in 100 new tasks
-    about: str  # from the same distribution reach an expected return of 0.8, with confidence 0.99
-
-
-def headline(certificate: Answer, index: int) -> Headline:
-    """The statement of one row of a concrete certificate without batch axes; figures are on the safe side."""
-    _, claim, about = certificate._told(index)
-    return Headline(claim, f"{about}, w{certificate._start[1:]}")
 
 
 # --- by name -------------------------------------------------------------------------------------------------------

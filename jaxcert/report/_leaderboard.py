@@ -19,7 +19,7 @@ from jaxcert.report._in_words import column_texts, heading, observed_means
 from jaxcert.report._recompute import differing, of_delta, precision, support_of, told
 from jaxcert.report._writers import certificate_record
 from jaxcert.report.plots._interval_plot import Interval, shared_letters
-from jaxcert.returns._labels import quoted
+from jaxcert.returns._labels import enumerated, quoted
 from jaxcert.tables._aligned import in_one_order, stacked
 from jaxcert.tables._readers import ReturnsFile
 
@@ -37,11 +37,7 @@ class Leaderboard(NamedTuple):
     data: Sequence[ReturnsFile] = ()
     answers: Sequence[Mapping[str, Any]] = ()  # of each policy, by the names of the questions
     order: Any = None  # whether policy i is certified to be at least as good as j, bool[p, p]
-
-    @property
-    def title(self) -> str:
-        """The heading of a page or a plot that has no other."""
-        return "Leaderboard"
+    title: str = "Leaderboard"  # of a page or a plot that has no other
 
     @property
     def of_each(self) -> list[Question]:
@@ -131,11 +127,8 @@ class Leaderboard(NamedTuple):
     @property
     def said(self) -> list[str]:
         """For each policy, a sentence on the policies that it at least matches, in the order of the table."""
-        best = [
-            (quoted(name), [*map(quoted, self.not_better(self.names.index(name)))]) for name in self.table["policy"]
-        ]
-        last = [" and ".join(filter(None, [", ".join(others[:-1]), *others[-1:]])) for _, others in best]
-        return [f"{name} is {_ORDER} {others}." for (name, _), others in zip(best, last, strict=True) if others]
+        best = [(quoted(name), self.not_better(self.names.index(name))) for name in self.table["policy"]]
+        return [f"{name} is {_ORDER} {enumerated([*map(quoted, others)])}." for name, others in best if others]
 
 
 def _cells(question: Question, answer: Any) -> dict[str, str]:

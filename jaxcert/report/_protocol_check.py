@@ -53,7 +53,9 @@ def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
     rows = data.roles.rows_picked
     picked = [f"only rows with {' and '.join(rows)} are read, which the protocol does not lock"] if rows else []
     return [*picked, *locked.contradictions(found), *_of_open_columns(locked, columns, data.usual_columns)] + [
-        f"{name} is not recorded in the file of returns, the protocol says {getattr(locked, name)}" for name in unknown
+        f"{name} is not recorded in the file of returns, the protocol says {getattr(locked, name)}; expected a file "
+        f"that records it, such as one of `jaxcert rollout`, or a protocol locked without {name}"
+        for name in unknown
     ]
 
 

@@ -320,7 +320,7 @@ def requirements(row: Any, case: Case) -> None:
     *most, last = [words for words, *_ in case.required]
     what, n = re.escape(f"{', '.join(most)} and {last}, all at once" if most else last), len(case.tasks)
     listed = "num_good" in row
-    about = f"on how many of these {n} tasks " if listed else "whether "
+    about = f"the number of these {n} tasks on which " if listed else "whether "
     nothing = rf"{_START}nothing is certified about {about}{what}\."
     if listed:
         good, epsilon, pattern = exact_number(row["num_good"]), Fraction(1), rf"{_SO_MANY}{what}\."

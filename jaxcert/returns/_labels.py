@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 # Letters and digits of any language, but for the letters that are displayed as blanks, and what joins them.
 _WORD = re.compile(r"(?:[^\W\u115f\u1160\u3164\uffa0]|[./:@+=-])+")
@@ -31,6 +31,12 @@ def _is_quote(letter: str) -> bool:
     if letter.isascii():
         return letter in "\"'`"
     return unicodedata.category(letter) == "Sk" or bool(_MARKS.search(unicodedata.name(letter, "")))
+
+
+def enumerated(names: Sequence[str], word: str = "and") -> str:
+    """Names as a sentence lists them: a, b and c."""
+    *first, last = names
+    return f"{', '.join(first)} {word} {last}" if first else last
 
 
 def quoted_condition(condition: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert._types import Array
-from jaxcert.returns._labels import check_printable, quoted
+from jaxcert.returns._labels import check_printable, enumerated, quoted
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Histogram
@@ -141,5 +141,6 @@ def _in_words(labels: Sequence[str], frequencies: np.ndarray, are_given: bool) -
         return f"one of {len(labels)} strata, {'each as likely' if are_equal else other}"
     if len(names) == 1:
         return f"the stratum {names[0]}"
-    *first, last = names if are_equal else [f"{name} ({w:.4g})" for name, w in zip(names, frequencies, strict=True)]
-    return f"{', '.join(first)} or {last}{', each as likely' if are_equal else ''}"
+    if are_equal:
+        return f"{enumerated(names, 'or')}, each as likely"
+    return enumerated([f"{name} ({w:.4g})" for name, w in zip(names, frequencies, strict=True)], "or")

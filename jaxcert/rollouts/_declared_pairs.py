@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxcert._validation import check_count
 from jaxcert.numerics._rounding import cast
+from jaxcert.returns._labels import enumerated
 from jaxcert.rollouts._declared import Trial, check_labels, fewest_to_pass
 from jaxcert.sequential import SequentialState, init_pairs, update, update_pairs
 from jaxcert.sequential._pairs import MOST_PAIRS, orders_of
@@ -94,11 +95,8 @@ class DeclaredPairs(NamedTuple):
             )
         blind = _BLIND[: len(self.policies)]
         if self.is_blinded and (sorted(self.labels) != sorted(blind) or {*self.policies} & {*blind}):
-            *first, last = blind
-            raise ValueError(
-                f"labels are {', '.join(self.labels)}; expected {', '.join(first)} and {last}, for policies with other "
-                "names"
-            )
+            others = f"expected {enumerated(blind)}, for policies with other names"
+            raise ValueError(f"labels are {', '.join(self.labels)}; {others}")
         if self.successes and self.support != (0, 1):
             raise ValueError(f"its support is {self.support}; expected (0, 1), that of successes")
         support = None if self.successes else self.support

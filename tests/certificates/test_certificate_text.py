@@ -16,7 +16,7 @@ import jaxcert
 from jaxcert import Status, certify
 from jaxcert.certificates import certify_episode, certify_lower_bounds, confidence, floor_to
 from jaxcert.certificates._figures import at_least, in_hundred, short_figures
-from jaxcert.report._in_words import headline
+from jaxcert.report.html._report_parts import headline
 
 LOWER = np.arange(200, dtype=np.float32)
 
@@ -169,11 +169,11 @@ def test_lines_of_a_list_speak_of_its_tasks():
     assert headline(suite, 0).about == "reach a probability of success of 0.6, with confidence 0.95"
     each = jaxcert.certify_each_task(PASSED, [0.6, 0.99], delta=0.05, complete=True)
     assert (each.num_good.tolist(), each.num_bad.tolist()) == ([3, 0], [1, 2])
-    assert headline(each, 0) == (
+    assert headline(each, 0)[1:] == (
         "At least 3 of these 5 tasks",
         "reach a probability of success of 0.6, and 1 does not, with confidence 0.95",
     )
-    assert headline(each, 1) == (
+    assert headline(each, 1)[1:] == (
         "At least 2 of these 5 tasks",
         "do not reach a probability of success of 0.99, with confidence 0.95",
     )

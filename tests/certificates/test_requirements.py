@@ -169,7 +169,7 @@ def test_on_a_list_it_counts_tasks_that_meet_all(where):
     assert (int(traced.num_good), int(traced.status)) == (good, Status.CERTIFIED)
     nothing = certify_suite_requirements({"passed": PASSED & False}, {"passed": at_least(0.5)}, delta=0.1)
     assert (int(nothing.num_good), float(nothing.safety), int(nothing.status)) == (0, 0.0, Status.VACUOUS)
-    assert "nothing is certified about on how many of these 60 tasks" in str(nothing)
+    assert "nothing is certified about the number of these 60 tasks on which" in str(nothing)
 
 
 # --- mixed, and bad input ---------------------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ def test_what_would_show_a_difference_that_is_not_certified(kind, what):
     for name, skill in (("a.npz", 0.72), ("b.npz", 0.6)):
         np.savez(name, returns=rng.random((20, 10)) < skill)
     start = "Not shown: that a.npz is better than b.npz on average. In these data it is by 0.08"
-    plan = f"jaxcert plan A --against B --threshold 0{' --suite' if kind == '--suite' else ''}."
+    plan = f"jaxcert plan A --against B --threshold 0{' --suite' if kind == '--suite' else ''} (of one table"
     run(f"""
         compare a.npz b.npz {kind} --delta 0.05 -> {start}; how many new {what} it takes: {plan}
         compare b.npz a.npz {kind} --delta 0.05 -> it is worse by 0.08, so that more of the same would not show it

@@ -100,7 +100,7 @@ def test_other_data_are_refused():
         lock p.toml LOCK HALF
         certify short.npz --protocol p.toml => 1 task has fewer rollouts than the protocol says
         lock seed.toml LOCK HALF --seed 7
-        certify r.npz --protocol seed.toml => seed is not recorded in the file of returns, the protocol says 7
+        certify r.npz --protocol seed.toml => seed is not recorded in the file of returns, the protocol says 7; expected
         lock grid.toml LOCK HALF --environment simple_grid --seed 7
         {made} of.npz
         certify of.npz --protocol grid.toml => seed is 8, the protocol says 7

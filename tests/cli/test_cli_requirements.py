@@ -142,4 +142,5 @@ def test_a_page_says_which_tasks_miss_what_and_names_them_on_request(folder, mor
     assert "Tasks not shown to meet a requirement" in page
     assert ("kitchen-" in page) == bool(more)
     assert "jaxcert verify c.json m.csv" in page
+    assert "value from reward, cost" in page
     assert str(folder) not in page

@@ -103,6 +103,7 @@ BOARD --delta 1.5 => delta is 1.5; expected a probability in (0, 1)
 BOARD --json mine.json => exists; expected a new file, or --force
 BOARD --json b.npz --force => name the same file
 BOARD --report b.txt => expected one of .html
+BOARD --question ranking --require 0.5 => --require is given with --question ranking, which is about the order alone
 BOARD --question ranking --threshold 0.2 => --threshold is about each policy, not their order
 compare r.npz b.npz c.npz --delta 0.1 => every policy
 compare r.npz b.npz few.npz BASE => expected both on the same tasks

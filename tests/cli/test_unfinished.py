@@ -8,7 +8,7 @@ from cli_harness import command, refused
 
 from jaxcert._files import held_alone
 from jaxcert.cli import _answering, _rollout_command
-from jaxcert.cli._run import Unfinished
+from jaxcert.cli._run import Rolling, Unfinished
 from jaxcert.rollouts import adaptive_facts, load_adaptive
 from jaxcert.tables import read_returns
 
@@ -39,7 +39,11 @@ def kept(out):
 def goes_on(out, **options):
     """The run as the command goes on with it."""
     facts = {name: fact for name, fact in adaptive_facts(kept(out)).items() if name != "seed"}
-    return Unfinished(out, out.with_suffix(".json"), facts, None, **{"force": False, **options})
+    return Unfinished(asked(out, json=out.with_suffix(".json"), **options), facts)
+
+
+def asked(out, **options):
+    return Rolling(policy="simple_grid", out=out)._replace(**{"json": None, "seed": None, "force": False, **options})
 
 
 def altered(path, **changes):
@@ -83,9 +87,9 @@ def test_a_new_run_replaces_nothing(out):
     kept(out).unlink()
     facts = {name: fact for name, fact in one.facts.items() if name != "seed"}
     with pytest.raises(ValueError, match=r"run\.npz: exists; expected a new file, or --force"):
-        Unfinished(out, None, facts, seed, force=False)
+        Unfinished(asked(out, seed=seed), facts)
     new = out.with_name("new.npz")
-    assert not Unfinished(new, None, facts, seed, force=False).may_replace(new)
+    assert not Unfinished(asked(new, seed=seed), facts).may_replace(new)
 
 
 def test_a_run_of_another_process_is_left_alone(out):

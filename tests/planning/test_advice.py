@@ -113,7 +113,7 @@ def test_more_tasks_do_not_help_where_too_large_a_share_misses():
     returns[:30] = 0
     advice = only(advise(certify(returns, 150.0, **SETTINGS), support=SUPPORT, num_rollouts=20, safety=0.9))
     assert advice.tasks_at_this_share is None
-    assert "More tasks like these do not help (they approach 0.68)" in str(advice)
+    assert "More tasks like these do not help (the safety approaches 0.68)" in str(advice)
 
 
 def test_nothing_is_said_where_nothing_is_wrong():
@@ -231,8 +231,8 @@ def test_it_names_the_requirement_that_is_short():
     assert found.limit == pytest.approx(1 - 12 / 80 / 0.95, abs=1e-6)
     assert str(found) == (
         "12 of 80 tasks are not shown to meet every requirement: reward >= 0.5 on 0, cost <= 0.5 on 12. Without "
-        "cost <= 0.5 it would be 0 of 80. More tasks like these do not help (they approach 0.84): more rollouts per "
-        "task, an easier requirement or a better policy"
+        "cost <= 0.5 it would be 0 of 80. More tasks like these do not help (the safety approaches 0.84): add "
+        "rollouts per task, ease a requirement or improve the policy"
     )
     assert advice(X, 1 - BAD, 0.5, 0.5, 0.7) == (None,)
 

@@ -38,7 +38,7 @@ from jaxcert.report import (
     write_certificates,
     write_report,
 )
-from jaxcert.report._in_words import headline
+from jaxcert.report.html._report_parts import headline
 from jaxcert.tables import read_returns
 
 

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 import jaxcert
 from jaxcert.certificates._certificate import DIFFERENCE
 from jaxcert.report import plot_bounds, plot_certificates, plot_levels, plot_training
+from jaxcert.report._reasons import Sample
 from jaxcert.report.html import _report_parts
-from jaxcert.report.html._report_tables import Sample
 from jaxcert.sweep import Grid, sweep
 from jaxcert.training import Checkpoint
 

@@ -111,7 +111,7 @@ def test_means_are_over_tasks_from_all_strata(file, tmp_path, asked):
     assert "over new tasks from a or b, each as likely" in out
     assert "from a or b, each as likely" in (tmp_path / "c.html").read_text()
     assert command("verify", tmp_path / "c.json", file).status == 0
-    assert "frequencies is no option" in refused("certify", file, "--mean", "--frequency", "a=1", "--delta", 0.1)
+    assert "frequencies is given" in refused("certify", file, "--mean", "--frequency", "a=1", "--delta", 0.1)
 
 
 def test_two_policies_have_their_tasks_in_the_same_strata(file, tmp_path):

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from jaxcert.certificates import ceil_figures, confidence
-from jaxcert.report._in_words import Groups, Headline, headline
+from jaxcert.certificates._figures import Told
+from jaxcert.report._in_words import Groups
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report.html._report_parts import intervals_svg
+from jaxcert.report.html._report_parts import headline, intervals_svg
 from jaxcert.report.html._report_tables import (
     confidence_of,
     facts_table,
@@ -58,7 +59,7 @@ def _of_board(found: Leaderboard) -> dict[str, Any]:
     note = "The rows stand in the order of the certified means, which proves no order of the policies: the last "
     return {
         "kind": f"{len(found.names)} policies {_over(found.listed)}",
-        "headlines": [Headline(claim.removesuffix("."), "") for claim in found.said[:_MOST_CLAIMS]],
+        "headlines": [Told(claim, claim.removesuffix("."), "") for claim in found.said[:_MOST_CLAIMS]],
         "none": "No order is certified",
         "about": f"By the mean over {'these tasks' if found.listed else 'new tasks'}, {about}",
         "note": f"{note}column does." if "means" in found.counts else "Only the last column proves an order.",
@@ -81,7 +82,7 @@ def _of_groups(found: Groups) -> dict[str, Any]:
     return {
         "kind": f"Certificates of {len(lines)} groups {_over(question.listed)}",
         "headlines": [
-            Headline(f"{quoted_condition(name)}: {line.claim}", line.about) for name, line in lines[:_MOST_CLAIMS]
+            line._replace(claim=f"{quoted_condition(name)}: {line.claim}") for name, line in lines[:_MOST_CLAIMS]
         ],
         "none": "",
         "about": f"These are the first of {len(lines)} groups; the table has all" if lines[_MOST_CLAIMS:] else "",

@@ -17,23 +17,21 @@ from jaxcert.certificates._registry import METHODS, counts_bounds
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import question_of, rows_of
-from jaxcert.report._in_words import axis_of, headline, intervals_of
+from jaxcert.report._in_words import axis_of, certified_columns, intervals_of
+from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.html._report_parts import (
     MOST_HEADLINES,
-    MOST_REASONS,
     TOGETHER,
     alone,
     curve_svg,
     curves,
+    headline,
     intervals_svg,
     misses_of,
-    reasons_of,
     tasks_svg,
 )
 from jaxcert.report.html._report_tables import (
-    Sample,
-    certified_columns,
     check_policies,
     facts_table,
     names_of,
@@ -156,7 +154,7 @@ def write_report(
         not_about=certificate.not_about,
         headlines=[line._replace(about=naming(line.about, sample.policies)) for line in lines],
         sentences=[naming(sentence, sample.policies) for sentence in sentences[: min(fixed, _MOST_SENTENCES)]],
-        rows=rows_of_table(certified_columns(certificate, asked, "…")),
+        rows=rows_of_table(certified_columns(certificate, asked)),
         num_rows=len(sentences),
         misses=misses_of(certificate, asked, sample, fixed),
         reasons=reasons_of(certificate, asked, sample, advice or () if fixed else (), wanted),

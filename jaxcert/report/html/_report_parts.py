@@ -3,29 +3,24 @@
 import contextlib
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.certificates import Certificate, Status, certify_lower_bounds_band
+from jaxcert.certificates import Certificate, certify_lower_bounds_band
+from jaxcert.certificates._access import Answer
+from jaxcert.certificates._figures import Told
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import COUNTING, counts_bounds
-from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
-from jaxcert.planning import Advice
-from jaxcert.planning._advice import is_explained, misses
-from jaxcert.planning._least_tasks import least_number
 from jaxcert.report._curve import MOST_POINTS, step_curve, thinned
 from jaxcert.report._in_words import column_texts
-from jaxcert.report._recompute import precision
-from jaxcert.report.html._report_tables import Sample
+from jaxcert.report._reasons import Sample
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines, place_legend
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
 from jaxcert.report.plots._line_plots import plot_bounds
 from jaxcert.report.plots._share_plot import plot_certificates
-from jaxcert.returns import paired
-from jaxcert.tables._returns import how_many
 
 # Small, so that text is of the size of the page's on a phone, and beside another figure on paper.
 _SIZE = (4.6, 3.1)
@@ -40,6 +35,12 @@ TOGETHER = "all thresholds at once"
 _VARIABLES = {"#000000": "currentColor", GRID: "var(--grid)", GREY: "var(--soft)"} | {
     colour: f"var(--curve-{i + 1})" for i, colour in enumerate(COLOURS[:2])
 }
+
+
+def headline(certificate: Answer, index: int) -> Told:
+    """The statement of one row of a concrete certificate without batch axes; figures are on the safe side."""
+    told = certificate._told(index)
+    return told._replace(about=f"{told.about}, w{certificate._start[1:]}")
 
 
 def alone(question: Question) -> str:
@@ -119,11 +120,6 @@ def _svg(ax: Any) -> str:
 MOST_HEADLINES = 3
 # Tasks that are named; more are counted.
 _NAMED = 20
-# Rows of which is said why they claim no more: to read, not to compute with, and each may take a second.
-MOST_REASONS = 5
-_UNKNOWN = "not for too few tasks alone; no more is known "
-# Returns up to this number share their programs.
-_MOST_RETURNS, _MOST_TRIALS = 32_768, 200
 
 
 def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: int) -> list[dict[str, Any]]:
@@ -151,69 +147,3 @@ def _missed(line: str, sample: Sample, places: np.ndarray, means: np.ndarray | N
     averages = [f" ({float(f'{means[i]:.4g}'):.7g})" if means is not None else "" for i in named]
     words = ", ".join(f"{sample.tasks[i]}{average}" for i, average in zip(named, averages, strict=True))
     return {"threshold": line, "num_tasks": len(places), "named": words, "more": len(places) - len(named)}
-
-
-def reasons_of(
-    certificate: Any, question: Question, sample: Sample, advice: Sequence[Advice | None], wanted: float | None
-) -> list[tuple[str, str]]:
-    """What is not shown, and why: of the inspected rows that miss the safety ``wanted``, of a list of each row at which
-    nothing is certified.
-
-    ``advice``: of these rows, as far as it is known.
-    """
-    if certificate.metrics:
-        whys = [*map(str, filter(None, advice))] or [certificate.why_not_more]
-        few = sample.num_rollouts <= FEW_ROLLOUTS and certificate.by_bounds and whys[0]
-        return [("more", ". ".join([*whys, *[OTHER_METHODS] * bool(few)]))] if whys[0] else []
-    if question.each is None or not all(each.has_rollouts for each in sample.data if question.listed):
-        return []
-    at, each = column_texts(certificate, question, question.each), question.each
-    if question.listed:
-        open_rows = np.flatnonzero(np.asarray(certificate.status) == Status.VACUOUS).tolist()[:MOST_REASONS]
-        whys = [(i, too_few_trials(certificate, question, i, sample)) for i in open_rows]
-        return [(f"all tasks at {each} {at[i]}", why) for i, why in whys if why]
-    of = "of unequal numbers of rollouts" if any(one.missing for one in sample.data) else "with these settings"
-    missed = misses(certificate, safety=wanted).tolist() if advice else []
-    rows = zip(at, advice, missed, strict=False)
-    told = [(place, why or _UNKNOWN + of) for place, why, miss in rows if why or (miss and is_explained(certificate))]
-    return [(f"more at {each} {place}", str(why)) for place, why in told]
-
-
-def too_few_trials(certificate: Any, question: Question, index: int, sample: Sample) -> str | None:
-    """What the best possible results of this number of trials certify, and how many trials all tasks need; None if
-    enough.
-
-    Of a fixed list, by the question's own function.
-    """
-    n, trials = certificate.num_tasks, sample.num_rollouts
-    limit = max(min(_MOST_TRIALS, _MOST_RETURNS // n), trials)
-    most = _at_best(certificate, question, index, sample, limit)
-    if (count := most(trials)) == n:
-        return None
-    found = (
-        f"with {how_many(trials, 'trial')} of each at most {count} of {n} tasks can be certified, whatever the results"
-    )
-    needed = least_number(lambda m: most(m) == n, trials, limit)
-    if not needed:
-        return f"{found}; {how_many(limit, 'trial')} are too few for all of them"
-    return f"{found}; for all of them it takes {how_many(needed, 'trial')} of each, if these go as well as can be"
-
-
-def _at_best(certificate: Any, question: Question, index: int, sample: Sample, limit: int) -> Callable[[int], int]:
-    """How many tasks are certified if all results of this number of trials, at most limit, are the best possible."""
-    worst, best = map(float, sample.support or (0, 1))
-    settings = {name: getattr(certificate, field) for name, field in question.settings.items()}
-    settings |= {**question.declared, "support": (worst, best), str(question.fixed): certificate.thresholds[index]}
-    returns = np.full((certificate.num_tasks, limit), best, np.float32)
-
-    def most(trials: int) -> int:
-        # One shape for all numbers of trials, and so one program.
-        where = np.broadcast_to(np.arange(limit) < trials, returns.shape)
-        given: Any = {"returns": returns, "where": where}
-        if sample.policies:
-            given = {"returns": paired(returns, np.full_like(returns, worst), where_a=where, where_b=where)}
-        with precision(str(certificate.delta.dtype)):
-            found = question.function(**given, **settings)
-        return int(np.asarray(getattr(found, question.rows.columns[question.rows.certified]))[0])
-
-    return most

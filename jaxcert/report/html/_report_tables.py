@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +13,13 @@ from jaxcert._files import check_suffix, write_whole
 from jaxcert._validation import kind_of
 from jaxcert._version import __version__
 from jaxcert.certificates import ceil_figures, confidence
-from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, level_figures
 from jaxcert.certificates._question import Question
 from jaxcert.questions._answers import sampled
 from jaxcert.report._document import assumptions_of
-from jaxcert.report._in_words import texts_of
-from jaxcert.returns._prepared import Support
+from jaxcert.report._in_words import level_words
+from jaxcert.report._reasons import Sample
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import span
@@ -28,37 +27,6 @@ from jaxcert.tables._written import returns_facts
 
 _NOT_TWO = "certificate is about one policy; against is given, the returns of a second one"
 _NOT_ONE = "certificate is about two policies; expected the returns of policy B (against=)"
-
-
-class Sample(NamedTuple):
-    """A page's knowledge of the returns, beside the certificate."""
-
-    means: np.ndarray  # the mean return of each task, [n]; of two policies the difference
-    support: Support | None = None  # of the returns of each policy
-    data: Sequence[Returns] = ()  # of the policy, or of A and of B
-    tasks: tuple[str, ...] = ()  # their names
-    policies: tuple[str, ...] = ()  # the names of two policies; empty for one
-
-    @property
-    def counts(self) -> list[np.ndarray]:
-        """The number of rollouts of each task, [n], for each policy."""
-        return [each.num_rollouts for each in self.data]
-
-    @property
-    def returned(self) -> str:
-        """The quantity that a task's mean averages."""
-        return "difference" if self.policies else "return"
-
-    @property
-    def num_rollouts(self) -> int:
-        """The most rollouts that a task has, of either policy."""
-        return max(int(count.max()) for count in self.counts)
-
-    @property
-    def least(self) -> float:
-        """The least that is possible: the lower end of the support, or of the differences."""
-        low, high = self.support or (-np.inf, np.inf)
-        return float(low) - float(high) if self.policies else float(low)
 
 
 def check_policies(certificate: Any, question: Question, against: Returns | None) -> None:
@@ -99,8 +67,6 @@ def rows_of_table(columns: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-# Longer tables show this many rows at either end.
-_MOST_ROWS, _ENDS = 1000, 10
 _LONGEST_FACT = 300
 _FACTS = {
     "policy_sha256": "policy, SHA-256",
@@ -114,21 +80,6 @@ _PATH = re.compile(r"[/~.\\]|[a-zA-Z]:[/\\]|file:")
 _SHOWN = (*_FACTS, "environment", "num_rollouts", "episode_length", "precision", "versions", "seed")
 
 
-def certified_columns(
-    certificate: Any, question: Question, mark: str, *, most: int | None = None
-) -> dict[str, list[str]]:
-    """The certified statements by columns: all rows up to ``most``, or the first and the last of many, which would be
-    slow to lay out; a mark stands for the rows between.
-    """
-    columns = {name: texts[:most] for name, texts in texts_of(certificate, question).items()}
-    *names, end = columns
-    count = len(columns[end])
-    if count <= _MOST_ROWS:
-        return columns
-    between = dict.fromkeys(names, mark) | {end: f"{count - 2 * _ENDS:,} rows left out"}
-    return {name: [*texts[:_ENDS], between[name], *texts[-_ENDS:]] for name, texts in columns.items()}
-
-
 def settings_table(
     certificate: Any, question: Question, sample: Sample, files: Sequence[Returns | None]
 ) -> dict[str, str]:
@@ -139,7 +90,7 @@ def settings_table(
     others = [(name, field) for name, field in question.settings.items() if field not in known]
     shown = {
         "tasks": str(certificate.num_tasks),
-        **{f"rollouts per task{of}": rollouts_of(count) for of, count in _by_policy(sample.counts)},
+        **{f"rollouts per task{of}": rollouts_of(count) for of, count in by_policy(sample.counts)},
         "support of the returns": f"[{support[0]:.9g}, {support[1]:.9g}]" if support else "",
         "confidence": confidence_of(float(certificate.delta)),
         "bound of a task" if of_tasks else "bound": getattr(certificate, "bound", ""),
@@ -148,7 +99,7 @@ def settings_table(
         **{name.replace("_", " "): _setting(getattr(certificate, field)) for name, field in others},
         "precision": str(certificate.delta.dtype),
     }
-    for of, file in _by_policy(files[: len(sample.counts)]):
+    for of, file in by_policy(files[: len(sample.counts)]):
         if isinstance(file, ReturnsFile):
             shown |= {f"{name}{of}": text for name, text in file_table(file).items()}
     return {name: text for name, text in shown.items() if text}
@@ -164,7 +115,7 @@ def file_table(file: ReturnsFile) -> dict[str, str]:
     return {"file": file.path.name, "SHA-256": file.sha256, "content": file.told_without_labels}
 
 
-def _by_policy(values: Sequence[Any]) -> list[tuple[str, Any]]:
+def by_policy(values: Sequence[Any]) -> list[tuple[str, Any]]:
     """An entry for each policy, headed by the policy's name; without a heading for a single policy."""
     words = [""] if len(values) == 1 else [" of A", " of B"]
     return list(zip(words, values, strict=True))
@@ -182,11 +133,6 @@ def _setting(value: Any) -> str:
     if isinstance(value, tuple):
         return "; ".join(value)
     return ", ".join(level_figures(each) for each in np.atleast_1d(np.asarray(value)))
-
-
-def level_words(beta: Any) -> str:
-    """The level of a task's bound, which may have been chosen for each row; empty for an answer without one."""
-    return "" if beta is None else AUTO if beta.ndim else level_figures(beta)
 
 
 def shown_facts(path: Path) -> dict[str, Any]:
