@@ -220,7 +220,7 @@ def test_a_page_of_two_policies_says_which_is_which(tmp_path):
     found = jaxcert.certify_interval(pairs, [0.1], complete=True, **SETTINGS)
     text = html.unescape(write(tmp_path, found, against=other, policies=("new <one>", "old")).read_text())
     assert "Policy A is <strong>new <one></strong>, policy B is <strong>old</strong>." in text
-    assert str(found).replace("policy A minus that of policy B", "new <one> minus that of old") in text
+    assert str(found).replace("policy A minus that of policy B", '"new <one>" minus that of old') in text
     shown = dict(re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>', text))
     assert (shown["rollouts per task of A"], shown["rollouts per task of B"]) == ("20", "20")
     differences = RETURNS.astype(float).mean(axis=1) - (0.8 * RETURNS).astype(float).mean(axis=1)
