@@ -46,8 +46,7 @@ class RequirementsCertificate(OverTime):
         question: by which name it was asked (static).
         source: "sampled", "listed" for the tasks of a fixed list, "reweighted" where tasks have weights, or the strata
             in words (static).
-        quantity: of what the metrics are differences, in words: "policy A minus that of policy B"; empty of one policy
-            (static).
+        quantity: "policy A minus that of policy B" if the metrics are those of two policies; "" of one (static).
         num_good: at least how many tasks of a list meet all of the requirements, int32[...]; of sampled ones 0.
         chosen: which of the levels that were tried counts, from 0, int32[...]; None where only one was.
         history: at every moment, the certified risk after each task, float[..., n]; None otherwise.

@@ -139,7 +139,7 @@ def _asked(request: Request, num_policies: int) -> dict[str, Any]:
     others = {name: getattr(asking, name) for name in ("question", "safety", "each_task", "require")[of_order:]}
     for name, value in {**others, **asking.options}.items():
         if value is not None and value is not False:
-            printed = f"{num_policies} files, of which a leaderboard is printed; expected two files, or --threshold and"
+            printed = f"{num_policies} files, which give a leaderboard; expected two files, or --threshold and"
             other = f"{printed} the settings of these certificates alone"
             of = f"--question {asking.question}, which is about the order alone; expected none" if of_order else other
             raise ValueError(f"--{name.replace('_', '-')} is given with {of}")

@@ -141,7 +141,7 @@ class Fixed(NamedTuple):
 
 
 def fixed_in(state: SequentialState) -> Fixed:
-    """The settings of a state, whose floats are those of its type."""
+    """What a state holds that was fixed beforehand; its floats are rounded to its type."""
     lists = (tuple(np.asarray(values, float).tolist()) for values in (state.thresholds, state.bets))
     ends, most = (float(state.low), float(state.high)), int(state.max_rollouts_per_task)
     limit = None if most == NO_LIMIT else most
