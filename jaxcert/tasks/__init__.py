@@ -3,7 +3,6 @@
 from jaxcert.rollouts import MultiTaskEnv
 from jaxcert.tasks import bridge_world, ltl, pendulum, simple_grid, zones
 from jaxcert.tasks._adapters import from_brax, from_functions
-from jaxcert.tasks.divergences import task_divergence
 
 __all__ = [
     "MultiTaskEnv",
@@ -13,6 +12,5 @@ __all__ = [
     "ltl",
     "pendulum",
     "simple_grid",
-    "task_divergence",
     "zones",
 ]

@@ -11,7 +11,6 @@ Reference:
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -28,7 +27,6 @@ __all__ = [
     "SimpleGridParams",
     "performance",
     "safety",
-    "task_distribution",
 ]
 
 
@@ -89,30 +87,6 @@ def _sample_task(key: jax.Array) -> jax.Array:
     noise = jax.random.truncated_normal(key_slip, -mean / std, (1 - mean) / std, dtype=mean.dtype)
     # Clips only what rounding has moved outside [0, 1).
     return jnp.clip(mean + std * noise, 0, jnp.nextafter(jnp.ones_like(mean), jnp.zeros_like(mean)))
-
-
-def task_distribution(*, params: SimpleGridParams = _PAPER) -> Any:
-    """The law of the slip probabilities of ``ENV``, or of another mixture, as a distribution of TensorFlow Probability.
-
-    Args:
-        params: the mixture; the paper's by default.
-
-    Returns:
-        A ``MixtureSameFamily`` of normal distributions truncated to [0, 1].
-
-    Example:
-        >>> worse = SimpleGridParams(weights=(0.5, 0.5))
-        >>> print(f"{task_distribution(params=worse).prob(0.1):.1f}")
-        20.0
-
-    Reference: arXiv 2602.02098, fig. 2.
-    """
-    from tensorflow_probability.substrates import jax as tfp
-
-    weights, means, stds = _mixture(params)
-    mass = _mass_below(jnp.ones_like(means), weights, means, stds)
-    parts = tfp.distributions.TruncatedNormal(means, stds, jnp.zeros_like(means), jnp.ones_like(means))
-    return tfp.distributions.MixtureSameFamily(tfp.distributions.Categorical(probs=mass), parts)
 
 
 # The only action, a step to the right.

@@ -8,7 +8,7 @@ Reference:
     world is not published; ``LARGE`` is ours.
 """
 
-from jaxcert.tasks.bridge_world._environment import ENV, env, task_distribution
+from jaxcert.tasks.bridge_world._environment import ENV, env
 from jaxcert.tasks.bridge_world._exact import chain, performance, safety
 from jaxcert.tasks.bridge_world._rollouts import left_policy, right_policy, table_policy, trajectories
 from jaxcert.tasks.bridge_world._world import LARGE, STANDARD, World
@@ -25,6 +25,5 @@ __all__ = [
     "right_policy",
     "safety",
     "table_policy",
-    "task_distribution",
     "trajectories",
 ]

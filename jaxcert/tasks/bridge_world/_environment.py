@@ -1,4 +1,4 @@
-"""BridgeWorld as an environment, and the distribution of its tasks."""
+"""BridgeWorld as a distribution of environments."""
 
 import dataclasses
 import functools
@@ -12,33 +12,6 @@ from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks._state import State
 from jaxcert.tasks.bridge_world._rollouts import simulate_world
 from jaxcert.tasks.bridge_world._world import STANDARD, World, as_tasks, transition
-
-SlipRanges = tuple[tuple[float, float], tuple[float, float]]
-
-
-def task_distribution(*, slip_ranges: SlipRanges = STANDARD.slip_ranges) -> Any:
-    """The law of the tasks of ``env`` as a distribution of TensorFlow Probability, or one with other slips.
-
-    Args:
-        slip_ranges: the ends of the uniform distributions of the left and the right slip probability.
-
-    Returns:
-        An ``Independent`` distribution on float[2].
-
-    Raises:
-        ValueError: for ranges that are no intervals of probabilities.
-
-    Example:
-        >>> slippery = task_distribution(slip_ranges=((0.2, 0.4), (0.1, 0.2)))
-        >>> print(f"{slippery.prob([0.3, 0.15]):.1f}")
-        50.0
-    """
-    from tensorflow_probability.substrates import jax as tfp
-
-    if len(slip_ranges) != 2 or not all(0 <= low < high <= 1 for low, high in slip_ranges):
-        raise ValueError(f"slip_ranges is {slip_ranges!r}; expected two intervals of probabilities")
-    low, high = jnp.asarray(slip_ranges, jnp.result_type(float)).T
-    return tfp.distributions.Independent(tfp.distributions.Uniform(low, high), reinterpreted_batch_ndims=1)
 
 
 @dataclasses.dataclass(frozen=True)
