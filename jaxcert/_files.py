@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from jaxcert._extras import import_extra
 
-# A name may have 255 bytes nearly everywhere; 25 are kept for what is added: `.unfinished`, and a temporary file's.
+# A name may have 255 bytes nearly everywhere; 25 are kept for what is added to that of a temporary file.
 _LONGEST = 230
 _TEMPORARY = ".tmp"
 # Timeout for a lock that another process holds while it writes.
@@ -140,18 +140,6 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 def lock_of(path: Path) -> Any:
     """The lock of a log that processes share, a file beside it; who only reads needs neither it nor the folder."""
     return import_extra("filelock", "io").FileLock(path.with_name(f"{path.name}.lock"), timeout=_SECONDS)
-
-
-@contextlib.contextmanager
-def held_alone(path: Path) -> Iterator[bool]:
-    """Whether no other process is in this context of a lock file, which exists as long as one is."""
-    filelock = import_extra("filelock", "io")
-    lock = filelock.FileLock(path, timeout=0)
-    with contextlib.ExitStack() as held:
-        with contextlib.suppress(filelock.Timeout):
-            held.enter_context(lock)
-            held.callback(path.unlink, missing_ok=True)  # before the release
-        yield lock.is_locked
 
 
 def check_suffix(path: str | os.PathLike[str], suffixes: Collection[str]) -> str:

@@ -1,6 +1,6 @@
 """The files that a command writes: they are checked before any computation and written after it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,19 +71,12 @@ def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None
     check_new(*(path for _, path in outputs), force=force)
 
 
-def check_distinct(*named: Named, working: Mapping[str, Path] | None = None) -> None:
-    """Raise ValueError if two of the named files that a command reads or writes are the same.
-
-    None of them may be a ``working`` file or folder of the command, or lie in such a folder.
-    """
+def check_distinct(*named: Named) -> None:
+    """Raise ValueError if two of the named files that a command reads or writes are the same."""
     seen: dict[Path, str] = {}
     for name, path in named:
         if path is not None and (other := seen.setdefault(path.resolve(), name)) != name:
             raise ValueError(f"{other} and {name} name the same file, expected different ones")
-    for path, name in seen.items():
-        for purpose, place in (working or {}).items():
-            if place.parent.resolve() / place.name in (path, *path.parents):
-                raise ValueError(f"{name} is {path}; expected no file at {place}, where {purpose} will be")
 
 
 def check_witness(witness: bool | None, json: Path | None) -> None:

@@ -1,6 +1,5 @@
-"""`jaxcert rollout`: as many rollouts of each task, or until it is decided, saved twice a second for resuming."""
+"""`jaxcert rollout`: as many rollouts of each task, or until it is decided."""
 
-import contextlib
 import sys
 import time
 from collections.abc import Callable
@@ -16,14 +15,14 @@ from jaxcert.cli._asking import Locked, locked_in
 from jaxcert.cli._console import as_given
 from jaxcert.cli._options import with_group
 from jaxcert.cli._outputs import check_distinct, check_new, check_witness
-from jaxcert.cli._run import Rolling, Run, Unfinished, drawn_seed, unfinished, working_files
+from jaxcert.cli._run import Rolling, Run
 from jaxcert.planning import check
 from jaxcert.report import run_record, write_certificates
 from jaxcert.report._protocol_check import check_certifiable, check_size
 from jaxcert.rollouts import AdaptiveCertificate, certify_adaptive, collect, save_adaptive
+from jaxcert.rollouts._adaptive_certificate import task_columns
 from jaxcert.rollouts._own_programs import POLICY
 from jaxcert.rollouts._policy import key_apart
-from jaxcert.rollouts._resumption import task_columns
 from jaxcert.tables import check_returns_path, write_returns
 from jaxcert.tables._returns import how_many
 from jaxcert.tables._roles import Columns
@@ -33,7 +32,7 @@ from jaxcert.training._found_policies import Found, find
 
 @with_group("given", Rolling)
 def command(*, given: Rolling) -> None:
-    """Run a policy on new tasks and write its returns; with --threshold the same command resumes an interrupted run."""
+    """Run a policy on new tasks and write its returns; with --threshold, until each task is decided."""
     check_witness(given.witness, given.json)
     locked = locked_in(given.protocol)
     asked = given.settled(locked)
@@ -57,12 +56,10 @@ def _found(asked: Rolling) -> Found:
     else:
         check_returns_path(asked.out)
     files = ("--protocol", asked.protocol), ("--out", asked.out), ("--json", asked.json)
-    working = working_files(asked.out)
-    check_distinct((POLICY, asked.policy), *files, working=working)
-    if asked.rollouts is not None or not working["the run so far"].exists():
-        check_new(asked.out, asked.json, force=asked.force)
+    check_distinct((POLICY, asked.policy), *files)
+    check_new(asked.out, asked.json, force=asked.force)
     found = find(asked.policy, asked.env, deterministic=asked.deterministic)
-    check_distinct(*found.files, *files, working=working)
+    check_distinct(*found.files, *files)
     return found
 
 
@@ -85,20 +82,19 @@ Look = Callable[[AdaptiveCertificate], None]
 def fixed_rollout(run: Run) -> None:
     """Roll out each task equally often, and warn if the rollouts cannot certify the wanted safety."""
     found, asked, out, num_rollouts = run.found, run.asked, run.asked.out, run.asked.rollouts or 0
-    seed = drawn_seed() if asked.seed is None else asked.seed
     if asked.thresholds or asked.safety:
         wanted: Any = {"delta": asked.delta, "thresholds": asked.thresholds, "safety": asked.safety}
         for advice in check(run.num_tasks, num_rollouts, support=found.env.support, **wanted):
             print(f"warning: {advice}", file=sys.stderr)
-    key_tasks, key_rollouts = jax.random.split(key_apart(jax.random.key(seed)))
+    key_tasks, key_rollouts = jax.random.split(key_apart(jax.random.key(asked.seed)))
     sampled = found.env.sample_tasks(key_tasks, run.num_tasks)
     check_parameters(columns := task_columns(sampled))
     returns = _in_parts(run, sampled, key_rollouts)
-    facts = {**run.facts, "num_rollouts": num_rollouts, "seed": seed}
+    facts = {**run.facts, "num_rollouts": num_rollouts, "seed": asked.seed}
     write_returns(out, returns, tasks=columns, facts=facts, replace=asked.force)
     means, of_each = returns.mean(axis=1), how_many(num_rollouts, "rollout")
     _console.say(
-        f"{found.title}: {how_many(run.num_tasks, 'task')}, {of_each} each, seed {seed}",
+        f"{found.title}: {how_many(run.num_tasks, 'task')}, {of_each} each, seed {asked.seed}",
         f"mean return {_shown(returns.mean())}, of tasks {_shown(means.min())} to {_shown(means.max())}",
         f"written to {out}",
     )
@@ -132,18 +128,16 @@ def adaptive_rollout(run: Run) -> None:
     asked, settings = run.asked, _settings(run)
     if asked.json is not None:
         check_output(asked.json)
-    of_run = {"thresholds": asked.thresholds, **settings}
-    with unfinished(run, of_run) as kept, _console.progress(asked.quiet) as show:
-        result = _rolled_out(run, settings, kept, _line(asked, show))
-        goes_on = _by_deadline(result, asked, settings["max_rollouts"])
-        save_adaptive(asked.out, result, facts=kept.facts, replace=kept.may_replace(asked.out))
-        if asked.json is not None:
-            log = asked.out if asked.witness else None
-            record = run_record(result, rollouts={**kept.facts, **_costs(result)}, log=log)
-            write_certificates(asked.json, [record], replace=kept.may_replace(asked.json))
-        if not goes_on:
-            kept.path.unlink(missing_ok=True)
-    _console.say(*_summary(run, result, kept.facts["seed"], goes_on=goes_on))
+    key, given = jax.random.key(asked.seed), {**settings, "deadline": asked.deadline}
+    with _console.progress(asked.quiet) as show:
+        look = _line(asked, show)
+        result = certify_adaptive(run.found.env, run.found.policy, key, asked.thresholds, **given, progress=look)
+    facts = {**run.facts, "thresholds": asked.thresholds, **settings, "seed": asked.seed}
+    save_adaptive(asked.out, result, facts=facts, replace=asked.force)
+    if asked.json is not None:
+        record = run_record(result, rollouts={**facts, **_costs(result)}, log=asked.out if asked.witness else None)
+        write_certificates(asked.json, [record], replace=asked.force)
+    _console.say(*_summary(run, result, by_deadline=_by_deadline(result, asked, settings["max_rollouts"])))
 
 
 def _settings(run: Run) -> dict[str, Any]:
@@ -158,30 +152,16 @@ def _settings(run: Run) -> dict[str, Any]:
     }
 
 
-def _rolled_out(run: Run, settings: dict[str, Any], kept: Unfinished, line: Look) -> AdaptiveCertificate:
-    """Continue or begin the run; each intermediate result is saved and shown."""
-
-    def look(so_far: AdaptiveCertificate) -> None:
-        kept.save(so_far)
-        line(so_far)
-
-    asked, found = run.asked, run.found
-    given: Any = {"deadline": asked.deadline, "progress": look, "resume": kept.run}
-    with contextlib.nullcontext() if kept.run is None else in_file(kept.path):
-        key = jax.random.key(kept.facts["seed"])
-        return certify_adaptive(found.env, found.policy, key, asked.thresholds, **settings, **given)
-
-
-def _summary(run: Run, result: AdaptiveCertificate, seed: int, *, goes_on: bool) -> list[str]:
+def _summary(run: Run, result: AdaptiveCertificate, *, by_deadline: bool) -> list[str]:
     costs, n = _costs(result), result.certificate.num_tasks
     each = f"{costs['fewest']} to {costs['most']} of a task"
     as_slowest = f"; as many of every task as the slowest took to pass: {n * costs['slowest']:,}"
     return [
-        f"{run.found.title}: {n} tasks, seed {seed}, beta {float(result.state.beta):.6g}",
+        f"{run.found.title}: {n} tasks, seed {run.asked.seed}, beta {float(result.state.beta):.6g}",
         str(result),
         f"{costs['begun']:,} rollouts, {costs['mean']:.1f} per task, {each}{as_slowest if costs['slowest'] else ''}",
         *_missed(result, run.asked),
-        *(["the deadline ended it: the same command goes on from there"] if goes_on else []),
+        *(["the deadline ended it"] if by_deadline else []),
         f"written to {run.asked.out}",
     ]
 

@@ -1,21 +1,17 @@
-"""The policy, the tasks, the end of a task's rollouts, and the files of an interrupted run."""
+"""Options of rollouts: the policy, the tasks, and the end of a task's rollouts."""
 
 import contextlib
 import math
 import secrets
-from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from jaxcert._files import held_alone
 from jaxcert.cli._asking import PROTOCOL, Locked
 from jaxcert.cli._options import QUIET, argument, flag, option, options, several
-from jaxcert.cli._outputs import FORCE, WITNESS, check_new
-from jaxcert.report import read_certificate
-from jaxcert.rollouts import adaptive_facts, load_adaptive, save_adaptive
+from jaxcert.cli._outputs import FORCE, WITNESS
 from jaxcert.rollouts._own_programs import ENV, POLICY
 from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.training._found_policies import Found, shipped
@@ -65,7 +61,7 @@ class Rolling(NamedTuple):
         "Declare that returns are 0 or 1, as is known of the shipped worlds without physics and of zones.", "--binary"
     )
     slots: int | None = option("K", "Most rollouts side by side; by default one per task, if memory allows.", min=1)
-    deadline: float | None = option("T", "End after T seconds; the same command goes on from there.")
+    deadline: float | None = option("T", "End after T seconds, with what is certified by then.")
     json: Path | None = option("FILE", "Write the certificate there.")
     witness: bool = WITNESS
     deterministic: bool | None = None
@@ -76,7 +72,7 @@ class Rolling(NamedTuple):
         return self.threshold or []
 
     def settled(self, locked: Locked | None) -> "Rolling":
-        """Add the protocol's settings, which no option may contradict."""
+        """Add the protocol's settings, which no option may contradict, and a seed."""
         asked = self._replace(deterministic=False if self.stochastic else None)
         if locked is not None:
             wished = {"delta": self.delta, "thresholds": self.threshold, "beta": self.beta, "seed": self.seed}
@@ -88,7 +84,9 @@ class Rolling(NamedTuple):
             asked = asked._replace(tasks=by.num_tasks, rollouts=by.num_rollouts, delta=by.delta, beta=None)
             asked = asked._replace(seed=self.seed if by.seed is None else by.seed)
             asked = asked._replace(deterministic=asked.deterministic if by.deterministic is None else by.deterministic)
-        return asked._replace(delta=0.01 if asked.delta is None else asked.delta)
+        # Drawn, so that none repeats by accident: a policy must not be certified on the tasks it was chosen on.
+        drawn = secrets.randbits(31) if asked.seed is None else asked.seed
+        return asked._replace(delta=0.01 if asked.delta is None else asked.delta, seed=drawn)
 
     def check(self) -> None:
         """Raise ValueError for options that do not go together."""
@@ -126,79 +124,3 @@ class Run(NamedTuple):
             with contextlib.suppress(metadata.PackageNotFoundError):
                 versions[package] = metadata.version(package)
         return {**self.found.facts, **about, "precision": str(jnp.result_type(float)), "versions": versions}
-
-
-# The seeds that the option allows, including all that can be drawn.
-_SEEDS = range(2**32)
-
-
-def drawn_seed() -> int:
-    """A random seed, so that none repeats by accident: a policy must not be certified on the tasks it was chosen on."""
-    return secrets.randbits(31)
-
-
-class Unfinished:
-    """The run so far, or None for a new one, while this process holds its lock; and the facts that describe it."""
-
-    def __init__(self, asked: Rolling, facts: Mapping[str, Any]) -> None:
-        (self.path, _), self.force = working_files(asked.out).values(), asked.force
-        self._readers = {asked.out: adaptive_facts, **({} if asked.json is None else {asked.json: _record_facts})}
-        begun = adaptive_facts(self.path) if self.path.exists() else None
-        self.facts = {**facts, "seed": self._seed(begun) if asked.seed is None else asked.seed}
-        if begun is not None:
-            self._check(begun)
-        # A new run has written none of them.
-        self._ours = set() if begun is None else {path for path in self._readers if self._is_ours(path)}
-        check_new(*(path for path in self._readers if path not in self._ours), force=self.force)
-        self.run = None if begun is None else load_adaptive(self.path)
-
-    def may_replace(self, path: Path) -> bool:
-        """Whether an output may replace the file that exists now: the one that existed when the run began, or any."""
-        return self.force or (path in self._ours and self._is_ours(path))
-
-    def save(self, so_far: Any) -> None:
-        """Keep the run so far."""
-        save_adaptive(self.path, so_far, facts=self.facts)
-
-    def _seed(self, begun: Mapping[str, Any] | None) -> int:
-        seed = drawn_seed() if begun is None else begun.get("seed")
-        if type(seed) is not int or seed not in _SEEDS:
-            raise ValueError(f"{self.path}: its seed is {seed!r:.40}; expected a whole number from 0 to {_SEEDS[-1]}")
-        return seed
-
-    def _check(self, begun: Mapping[str, Any]) -> None:
-        for name, value in self.facts.items():
-            if begun.get(name) != value:
-                raise ValueError(
-                    f"{self.path} holds another run, with {name} = {begun.get(name)!r}, not {value!r}; "
-                    "remove it, or choose another --out"
-                )
-
-    def _is_ours(self, path: Path) -> bool:
-        """Whether a file belongs to this run, which reached its deadline."""
-        with contextlib.suppress(OSError, ValueError):
-            return self._readers[path](path).items() >= self.facts.items()
-        return False
-
-
-@contextlib.contextmanager
-def unfinished(run: Run, settings: Mapping[str, Any]) -> Iterator[Unfinished]:
-    """The unfinished run of one output and its record, held by one process at a time."""
-    file, lock = working_files(run.asked.out).values()
-    with held_alone(lock) as is_alone:
-        if not is_alone:
-            raise ValueError(f"{file}: in use by another process; wait for it, or choose another --out")
-        yield Unfinished(run.asked, {**run.facts, **settings})
-
-
-def working_files(out: Path) -> dict[str, Path]:
-    """The command's own files beside an output, with the unfinished run to resume, if any."""
-    file = out.with_name(f"{out.name}.unfinished")
-    return {"the run so far": file, "its lock": file.with_name(f"{file.name}.lock")}
-
-
-def _record_facts(path: Path) -> dict[str, Any]:
-    """Entries of a certificate file about its rollouts."""
-    (record,) = read_certificate(path)["certificates"]
-    rollouts = record.get("rollouts")
-    return rollouts if isinstance(rollouts, dict) else {}

@@ -25,7 +25,7 @@ from jaxcert.report._recorded_files import only_warned_of_rows, recorded_roles, 
 from jaxcert.report._witness import Sample
 from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.rollouts import load_adaptive
-from jaxcert.rollouts._resumption import declared_by, returns_by_task
+from jaxcert.rollouts._adaptive_certificate import declared_by, returns_by_task
 from jaxcert.tables._file_tables import unpacked
 from jaxcert.tables._readers import ReturnsFile, read_by
 

@@ -13,8 +13,8 @@ from jaxcert.report._exact_check import run_exactly, where_proven
 from jaxcert.report._recompute import precision
 from jaxcert.report._writers import certificate_record, sizes_of
 from jaxcert.rollouts import AdaptiveCertificate, Trials
+from jaxcert.rollouts._adaptive_certificate import stops_of
 from jaxcert.rollouts._declared import fields_in
-from jaxcert.rollouts._resumption import stops_of
 
 _LEFT_OUT = "left out: this holds only if none of them was withdrawn because of how it went"
 _COUNTED = "counted as the worst return, at their places: this holds for whatever reason they were withdrawn"

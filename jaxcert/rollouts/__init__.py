@@ -1,7 +1,8 @@
 """From policies and tasks to returns, and to certificates."""
 
 from jaxcert.rollouts._adaptive import certify_adaptive
-from jaxcert.rollouts._adaptive_file import adaptive_facts, load_adaptive, save_adaptive
+from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
+from jaxcert.rollouts._adaptive_file import load_adaptive, save_adaptive
 from jaxcert.rollouts._certify_policy import PolicyCertificate, certify_policy
 from jaxcert.rollouts._collect import collect
 from jaxcert.rollouts._gymnasium import collect_gymnasium
@@ -9,7 +10,6 @@ from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._paired_trials import PairedTrials
 from jaxcert.rollouts._policy import Policy, brax_policy
 from jaxcert.rollouts._recorded_trials import RecordedTrials
-from jaxcert.rollouts._resumption import AdaptiveCertificate
 from jaxcert.rollouts._trials import Trials
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "PolicyCertificate",
     "RecordedTrials",
     "Trials",
-    "adaptive_facts",
     "brax_policy",
     "certify_adaptive",
     "certify_policy",

@@ -17,10 +17,10 @@ from jaxcert.certificates._safety_level import allowed_counts
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import probability
+from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
 from jaxcert.rollouts._collect import batch_size, check_shapes
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, key_apart
-from jaxcert.rollouts._resumption import AdaptiveCertificate, resumed
 from jaxcert.rollouts._slots import SCHEDULES, Limits, Run, Worker, first_run, go_on
 from jaxcert.sequential._rule import MOST_ROLLOUTS, Bets, Settings, prepare_rule, takes_table
 from jaxcert.sequential._wealth import certificate_of, start
@@ -50,7 +50,6 @@ def certify_adaptive(
     max_bytes: int = 2**30,
     deadline: float | None = None,
     progress: Callable[[AdaptiveCertificate], None] | None = None,
-    resume: AdaptiveCertificate | None = None,
     validate: bool = True,
 ) -> AdaptiveCertificate:
     r"""Sample tasks, and roll out each of them until it passes or is given up: a certificate of few rollouts.
@@ -85,7 +84,6 @@ def certify_adaptive(
         max_bytes: approximate memory for the states of episodes, which limits the slots.
         deadline: seconds after which the run ends, at the next moment when rollouts are finished.
         progress: a function that is called about twice a second with the certificate so far.
-        resume: an earlier result for the same arguments and the same key, from which to go on.
         validate: as in ``certify``; a return outside the support ends the run, a wanted safety that cannot be reached
             ends nothing.
 
@@ -94,9 +92,8 @@ def certify_adaptive(
 
     Raises:
         TypeError: if the policy is not a function.
-        ValueError: as ``certify_sequential`` and ``rollouts.collect``; for an unknown schedule, a wanted safety that so
-            few tasks cannot reach, or the result of other arguments to resume; under a transformation, for a deadline,
-            ``progress`` or ``resume``.
+        ValueError: as ``certify_sequential`` and ``rollouts.collect``; for an unknown schedule, or a wanted safety that
+            so few tasks cannot reach; under a transformation, for a deadline or ``progress``.
 
     Example:
         >>> import jax
@@ -137,8 +134,7 @@ def certify_adaptive(
     # The log's length is a power of two, so that another number of rollouts seldom recompiles.
     sizes = {"num_tasks": num_tasks, "num_slots": slots, "capacity": 1 << (max_rollouts - 1).bit_length()}
     worker, run = _begin(env, policy, key, rows, level, rule, **sizes)
-    _check_host(run, deadline, progress, resume)
-    run = run if resume is None else resumed(run, worker.tasks, resume)
+    _check_host(run, deadline, progress)
     ends = Limits(jnp.asarray(max_rollouts, jnp.int32), needed, jnp.asarray(_NO_LIMIT, jnp.int32))
     result = functools.partial(_result, worker, share, bool(binary))
     found = result(
@@ -186,17 +182,14 @@ def _some_task(env: MultiTaskEnv) -> Any:
     return env.sample_tasks(jax.random.key(0), 1)
 
 
-def _check_host(run: Run, deadline: Any, progress: Any, resume: Any) -> None:
+def _check_host(run: Run, deadline: Any, progress: Any) -> None:
     """Raise for errors on the host."""
     if deadline is not None and not (isinstance(deadline, int | float | np.number) and deadline >= 0):
         raise ValueError(f"deadline is {deadline!r}; expected a number of seconds")
     if progress is not None and not callable(progress):
         raise ValueError(f"progress is {progress!r}; expected a function")
-    if resume is not None and not isinstance(resume, AdaptiveCertificate):
-        raise ValueError(f"resume is a {type(resume).__name__}; expected an AdaptiveCertificate")
-    watched = any(given is not None for given in (deadline, progress, resume))
-    if watched and not is_concrete(run, resume):
-        raise ValueError("deadline, progress and resume need the host; expected a call outside of jit and vmap")
+    if (deadline, progress) != (None, None) and not is_concrete(run):
+        raise ValueError("deadline and progress need the host; expected a call outside of jit and vmap")
 
 
 # --- the run ------------------------------------------------------------------------------------------------------

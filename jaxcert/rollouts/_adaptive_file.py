@@ -1,4 +1,4 @@
-"""An adaptive run in a file: its rollouts, and what it needs to go on."""
+"""An adaptive run in a file: its rollouts, and what was fixed before them."""
 
 import os
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from jaxcert._archive import ADAPTIVE, check_arrays, read_archive, write_archive
 from jaxcert._files import in_file
 from jaxcert._first_entry import fields_of
 from jaxcert._validation import is_concrete
+from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate, Fixed, fixed_in, task_columns
 from jaxcert.rollouts._declared import fields_in
-from jaxcert.rollouts._resumption import AdaptiveCertificate, Fixed, fixed_in, task_columns
 from jaxcert.sequential import SequentialState, init
 from jaxcert.sequential._wealth import advance, certificate_of
 
@@ -32,7 +32,7 @@ def save_adaptive(
     facts: Mapping[str, Any] | None = None,
     replace: bool = True,
 ) -> None:
-    """Write an adaptive run to an `.npz` file, completely or not at all: as `progress`, after every look.
+    """Write an adaptive run to an `.npz` file, completely or not at all.
 
     The file has the rollouts in the order in which they were taken in (`rollout_task`, `rollout_return`), the
     parameters of the tasks (`task_...`), `delta`, and `about`: what else was fixed beforehand, the sentences of the
@@ -42,7 +42,7 @@ def save_adaptive(
         path: the file.
         found: the result of ``certify_adaptive``, or one's own, of rollouts that were made elsewhere; ``tasks`` may be
             None.
-        facts: the origin of the rollouts, and what must not change when they go on, as values for JSON.
+        facts: the origin of the rollouts, as values for JSON.
         replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
@@ -50,18 +50,17 @@ def save_adaptive(
         ValueError: if no file can be written there, or for a run that is traced or whose numbers do not fit together.
 
     Example:
-        >>> import functools, tempfile
+        >>> import tempfile
         >>> import jax
         >>> from jaxcert.rollouts import certify_adaptive
         >>> from jaxcert.tasks import pendulum
-        >>> run = functools.partial(
-        ...     certify_adaptive, pendulum.ENV, lambda obs, key: -obs[2:3], jax.random.key(0), 40.0,
+        >>> found = certify_adaptive(
+        ...     pendulum.ENV, lambda obs, key: -obs[2:3], jax.random.key(0), 40.0,
         ...     num_tasks=20, max_rollouts=100, delta=0.05,
         ... )
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = f"{folder}/run.npz"
-        ...     found = run(progress=lambda so_far: save_adaptive(path, so_far))
-        ...     again = run(resume=load_adaptive(path))  # after an interruption
+        ...     save_adaptive(f"{folder}/run.npz", found)
+        ...     again = load_adaptive(f"{folder}/run.npz")
         >>> bool((again.certificate.safety == found.certificate.safety).all())
         True
     """
@@ -79,7 +78,7 @@ def save_adaptive(
 
 
 def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
-    """Read a run that ``save_adaptive`` wrote, for ``certify_adaptive(..., resume=)``; nothing is ever unpickled.
+    """Read a run that ``save_adaptive`` wrote; nothing is ever unpickled.
 
     Wealth, decisions and the certificate are computed again from the rollouts in the log; the sentences in the file are
     for other readers. Whoever makes up the rollouts is not found out.
@@ -110,29 +109,6 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
         **{name: jnp.asarray(arrays[name]) for name in (*_COUNTS, *_LOG)},
         deterministic=about["deterministic"],
     )
-
-
-def adaptive_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The facts with which ``save_adaptive`` wrote a file.
-
-    Args:
-        path: the file.
-
-    Returns:
-        The facts.
-
-    Raises:
-        OSError: if the file cannot be read.
-        ValueError: if it is damaged or holds something else.
-
-    Example:
-        >>> adaptive_facts("run.npz")["seed"]  # doctest: +SKIP
-        7
-    """
-    about, _ = read_archive(path, ADAPTIVE)
-    with in_file(path):
-        _check_head(about)
-    return about["facts"]
 
 
 def _check_head(about: Mapping[str, Any]) -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from cli_harness import command, interrupted, refused
 
-from jaxcert.cli import _rollout_command, _run
-from jaxcert.rollouts import adaptive_facts, load_adaptive
+from jaxcert.cli import _rollout_command
+from jaxcert.rollouts import load_adaptive
 from jaxcert.tables import read_returns
 
 SIZES = ("--tasks", 40, "--slots", 4, "--seed", 3)
@@ -25,16 +25,6 @@ def whole(request, tmp_path_factory):
     assert (outcome.status, outcome.err) == (0, "")
     assert [file.name for file in out.parent.iterdir()] == ["run.npz"]
     return request.param, outcome.out, load_adaptive(out)
-
-
-def assert_same(one, other):
-    """The same rollouts of each task, and the same certificate."""
-    for name in ("num_rollouts_used", "passed", "wealth"):
-        np.testing.assert_array_equal(getattr(one.state, name), getattr(other.state, name))
-    np.testing.assert_array_equal(one.certificate.safety, other.certificate.safety)
-    for i in range(40):
-        ours, theirs = (np.asarray(run.rollout_return)[np.asarray(run.rollout_task) == i] for run in (one, other))
-        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_the_certificate_and_what_it_took(whole):
@@ -56,74 +46,21 @@ def test_the_certificate_and_what_it_took(whole):
         assert int(run.num_started) == 4000 or not np.any(run.state.is_open)
 
 
-def interrupted_after(monkeypatch, looks):
-    """Interrupts as Ctrl-C does, before the state of that look is written."""
-    interrupted(monkeypatch, _run, "save_adaptive", at=looks + 1)
-
-
-@pytest.mark.parametrize("looks", [0, 3])
-def test_an_interrupted_run_goes_on(whole, tmp_path, monkeypatch, looks):
-    arguments, out, run = whole
-    path = tmp_path / "run.npz"
-    with monkeypatch.context() as patch:
-        interrupted_after(patch, looks)
-        outcome = command(*arguments, "--out", path)
-    assert (outcome.status, outcome.err) == (130, "error: interrupted\n")
-    assert not path.exists()
-    kept = tmp_path / "run.npz.unfinished"
-    before = load_adaptive(kept) if looks else None
-    outcome = command(*arguments, "--out", path)
-    assert (outcome.status, outcome.err) == (0, "")
-    again = load_adaptive(path)
-    assert_same(again, run)
-    assert outcome.out.splitlines()[:-3] == out.splitlines()[:-3]
-    assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
-    if before is not None:  # what was taken in stays, and only what was under way began again
-        size = before.rollout_task.size
-        assert size > 0
-        np.testing.assert_array_equal(again.rollout_return[:size], before.rollout_return)
-        assert run.num_started <= again.num_started <= run.num_started + 4
-
-
-def test_another_run_is_not_gone_on_with(tmp_path, monkeypatch):
-    path = tmp_path / "run.npz"
-    arguments = ("rollout", "bridge_world_left", "--tasks", 40, "--slots", 4, "--threshold", 0.3, "--delta", 0.1)
-    arguments = (*arguments, "--threshold", 0.5, "--out", path)
-    with monkeypatch.context() as patch:
-        interrupted_after(patch, 2)
-        assert command(*arguments).status == 130
-    kept = tmp_path / "run.npz.unfinished"
-    content, seed = kept.read_bytes(), adaptive_facts(kept)["seed"]
-    for option, value, words in (
-        ("--seed", (seed + 1) % 2**31, f"holds another run, with seed = {seed}, not {(seed + 1) % 2**31}; remove"),
-        ("--threshold", 0.7, "with thresholds = [0.3, 0.5], not [0.3, 0.5, 0.7]"),
-        ("--until", 0.5, "with until = None, not 0.5"),
-        ("--beta", 0.1, "with beta = None, not 0.1"),
-        ("--schedule", "closest", "with schedule = 'round_robin', not 'closest'"),
-    ):
-        assert words in refused(*arguments, option, value)
-    assert "with policy = 'bridge_world_left (shipped)'" in refused("rollout", "simple_grid", *arguments[2:])
-    kept.write_bytes(content[:-100])
-    assert "run.npz.unfinished: cannot be read as an .npz file" in refused(*arguments)
-    kept.write_bytes(content)
-    outcome = command(*arguments)  # with the seed that was drawn
-    assert f"seed {seed}," in outcome.out
-    assert adaptive_facts(path)["seed"] == seed
-
-
-def test_a_deadline_ends_a_run_for_the_time_being(tmp_path):
+def test_a_deadline_ends_a_run(tmp_path):
     path = tmp_path / "run.npz"
     outcome = command(*BRIDGES, "--deadline", 1e-6, "--out", path)
     assert outcome.status == 0
-    assert "the deadline ended it: the same command goes on from there" in outcome.out
-    first = load_adaptive(path)
-    assert 0 < first.num_started < 100
-    assert command(*BRIDGES, "--deadline", 1e-6, "--out", path).status == 0
-    assert load_adaptive(path).num_started > first.num_started  # from where it was
-    outcome = command(*BRIDGES, "--deadline", 600, "--out", path)
-    assert "the deadline ended it" not in outcome.out
-    assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
-    assert load_adaptive(path).num_started > first.num_started
+    assert "the deadline ended it\n" in outcome.out
+    assert 0 < load_adaptive(path).num_started < 100
+    assert "run.npz: exists; expected a new file" in refused(*BRIDGES, "--out", path)
+    assert "the deadline ended it" not in command(*BRIDGES, "--deadline", 600, "--out", path, "--force").out
+
+
+def test_an_interrupted_run_with_a_threshold_leaves_nothing(tmp_path, monkeypatch):
+    interrupted(monkeypatch, _rollout_command, "save_adaptive", at=1)
+    outcome = command(*BRIDGES, "--out", tmp_path / "run.npz", "--json", tmp_path / "run.json")
+    assert (outcome.status, outcome.err) == (130, "error: interrupted\n")
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_terminal_shows_it_unless_told_otherwise(tmp_path, monkeypatch):

@@ -213,16 +213,7 @@ def test_what_is_said_to_be_sampled_is_sampled():
 
 
 def test_until_each_task_is_decided(folder):
-    """And an interrupted run goes on there, too, with the same programs alone."""
     adaptive = ("rollout", *OWN, "--tasks", 30, "--seed", 7, "--threshold", 1, "--out", "run.npz", "--json", "run.json")
-    outcome = command(*adaptive, "--deadline", 1e-6)
-    assert outcome.status == 0, outcome.err
-    assert "the deadline ended it" in outcome.out
-    for name, fact in (("own_envs.py", "environment_sha256"), ("own_policies.py", "policy_sha256")):
-        content = (folder / name).read_text()
-        (folder / name).write_text(f"{content}\nLATER = 1\n")
-        assert f"run.npz.unfinished holds another run, with {fact} = " in refused(*adaptive)
-        (folder / name).write_text(content)
     outcome = command(*adaptive)
     assert outcome.out.startswith("own_policies:push: 30 tasks, seed 7, beta 0.05\n")
     facts = json.loads((folder / "run.json").read_text())["certificates"][0]["rollouts"]

@@ -190,16 +190,9 @@ trial add ab.jsonl --policy new --success => pair 1 has its trial of new; expect
 FIXED pol.npz --out pol.npz => POLICY and --out name the same file, expected different ones
 FIXED pol.npz --out link.npz => POLICY and --out name the same file, expected different ones
 FIXED training/policy_000000000100.npz --out training/policy_000000000100.npz => name the same file
-FIXED u.npz.unfinished --out u.npz => expected no file at u.npz.unfinished, where the run so far will be
-FIXED to_u.npz --out u.npz => expected no file at u.npz.unfinished, where the run so far will be
-FIXED v.npz.unfinished.lock --out v.npz => expected no file at v.npz.unfinished.lock, where its lock will be
 FREE pol.npz --out pol.npz => POLICY and --out name the same file, expected different ones
 FREE pol.npz --out new.npz --json pol.npz => POLICY and --json name the same file
 FREE pol.npz --out new.npz --json new.npz => --out and --json name the same file
-FREE u.npz.unfinished --out u.npz => expected no file at u.npz.unfinished, where the run so far will be
-FREE simple_grid --out u.npz --json u.npz.unfinished => expected no file at u.npz.unfinished, where
-FREE simple_grid --out v.npz --json v.npz.unfinished.lock => expected no file at v.npz.unfinished.lock, where
-rollout simple_grid --out w.npz --force --protocol w.npz.unfinished => expected no file at w.npz.unfinished, where
 certify arms.csv --by room --threshold 0.5 --delta 0.1 => has no column 'room'
 certify m.csv --by task --value reward --support 0 1 --threshold 0.5 --delta 0.1 => expected --suite --each-task
 certify arms.csv --by success --threshold 0.5 --delta 0.1 => chooses rows by their outcome
@@ -245,10 +238,9 @@ def folder(tmp_path_factory):
     np.savez(folder / "s.npz", returns=np.ones((5, 4), bool))
     with resources.as_file(resources.files("jaxcert") / "data" / "zones_policy.npz") as policy:
         (folder / "training").mkdir()
-        for name in ("pol.npz", "training/policy_000000000100.npz", "u.npz.unfinished", "v.npz.unfinished.lock"):
+        for name in ("pol.npz", "training/policy_000000000100.npz"):
             shutil.copy(policy, folder / name)
     (folder / "link.npz").symlink_to(folder / "pol.npz")
-    (folder / "to_u.npz").symlink_to(folder / "u.npz.unfinished")
     (folder / "t.csv").write_text("task_id,episode_id,total_return\n0,0,1\n")
     for name, out in (("s.toml", "t.csv"), ("s.csv", "s.csv")):
         grid = f'[data]\nreturns = ["t.csv"]\nsupport = [0, 1]\n[grid]\nthresholds = [0.5]\n[run]\nout = "{out}"\n'
@@ -260,7 +252,6 @@ def folder(tmp_path_factory):
     others |= {"cheetah": {"environment": "cheetah"}, "huge": {"num_tasks": 10**18}}
     for name, more in others.items():
         Protocol(**{**LOCKED, **more}).write(folder / f"{name}.toml")
-    Protocol(**LOCKED).write(folder / "w.npz.unfinished")
     for name, words in (("run", SHORT["COINS"]), ("ab", "--policies new,old --delta 0.05 --seed 1 --pairs 60")):
         assert command("trial", "start", folder / f"{name}.jsonl", *words.split()).status == 0
     assert command("trial", "add", folder / "ab.jsonl", "--policy", "new", "--success").status == 0

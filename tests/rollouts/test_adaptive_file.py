@@ -1,4 +1,4 @@
-"""Adaptive runs in files: what comes back, what goes on, and what is refused."""
+"""Adaptive runs in files: what comes back, and what is refused."""
 
 import functools
 import json
@@ -11,7 +11,7 @@ from coins import COINS, answer
 from conftest import x64_context
 
 from jaxcert import sequential
-from jaxcert.rollouts import AdaptiveCertificate, Policy, adaptive_facts, certify_adaptive, load_adaptive, save_adaptive
+from jaxcert.rollouts import AdaptiveCertificate, Policy, certify_adaptive, load_adaptive, save_adaptive
 from jaxcert.tables import read_returns
 
 run = functools.partial(
@@ -76,33 +76,9 @@ def test_what_was_written_comes_back(found, path):
     assert str(again) == str(found)
     for ours, theirs in zip(again.growth(), found.growth(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    assert adaptive_facts(path) == {"seed": 3}
     with np.load(path) as arrays:
-        assert json.loads(str(arrays["about"]))["certificate"] == str(found).splitlines()
-
-
-def test_a_run_goes_on_from_any_look(found, tmp_path):
-    """Each task is decided by the same rollouts, however often the run was interrupted."""
-    path, looks = tmp_path / "run.npz", []
-
-    def look(so_far):
-        save_adaptive(path, so_far)
-        looks.append(1)
-        if len(looks) < 4:
-            raise KeyboardInterrupt
-
-    once = None
-    while once is None:
-        try:
-            once = run(progress=look, resume=load_adaptive(path) if looks else None)
-        except KeyboardInterrupt:
-            continue
-    assert len(looks) >= 4
-    np.testing.assert_array_equal(once.state.passed, found.state.passed)
-    np.testing.assert_array_equal(once.state.num_rollouts_used, found.state.num_rollouts_used)
-    np.testing.assert_array_equal(once.certificate.safety, found.certificate.safety)
-    for i in range(30):
-        assert [x for j, x in rollouts(once) if j == i] == [x for j, x in rollouts(found) if j == i]
+        about = json.loads(str(arrays["about"]))
+    assert (about["certificate"], about["facts"]) == (str(found).splitlines(), {"seed": 3})
 
 
 def test_one_s_own_run_of_rollouts_made_elsewhere(found, tmp_path):

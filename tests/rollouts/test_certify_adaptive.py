@@ -252,22 +252,6 @@ def test_bad_settings_are_refused_before_any_rollout(change, message):
         adaptive(**change)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"thresholds": 0.6}, "resume has thresholds"),
-        ({"num_tasks": 20}, "resume has 30 tasks; expected 20"),
-        ({"max_rollouts": 10}, "more than max_rollouts"),
-        ({"key": jax.random.key(4)}, "resume has other tasks"),
-    ],
-)
-def test_another_run_is_not_resumed(whole, change, message):
-    with pytest.raises(ValueError, match=message):
-        adaptive(resume=whole, **change)
-    with pytest.raises(ValueError, match="resume is a Certificate"):
-        adaptive(resume=whole.certificate)
-
-
 def test_thresholds_and_a_wanted_safety_may_be_constants_of_a_compiled_function():
     call = lambda key, until: certify_adaptive(COINS, POLICY, key, B, **SETTINGS, binary=True, until=until)  # noqa: E731
     assert jax.eval_shape(lambda key: call(key, 0.7), KEY).certificate.epsilon.shape == (1,)

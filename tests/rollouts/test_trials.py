@@ -8,7 +8,7 @@ from conftest import x64_context
 from logs_of_trials import COINS, LABELS, SCORES, assert_same
 
 from jaxcert import sequential
-from jaxcert.rollouts import Trials, adaptive_facts, load_adaptive, save_adaptive
+from jaxcert.rollouts import Trials, load_adaptive, save_adaptive
 
 pytest.importorskip("filelock")
 
@@ -112,7 +112,6 @@ def test_it_is_an_adaptive_run_in_a_file(begin, tmp_path):
         assert_same(again.state, run.state)
         np.testing.assert_array_equal(again.growth()[0], run.growth()[0])
         assert again.tasks["label"].tolist() == LABELS
-    assert adaptive_facts(tmp_path / "run.npz") == {"log": "log.jsonl"}
     assert int(run.num_started) == len(trials.trials) == int(run.state.num_rollouts.sum())
 
 

@@ -13,7 +13,7 @@ from saved_files import said
 import jaxcert
 from jaxcert import sequential
 from jaxcert.report import Protocol, certificate_record, read_certificate, write_certificates
-from jaxcert.rollouts import AdaptiveCertificate, adaptive_facts, load_adaptive, save_adaptive
+from jaxcert.rollouts import AdaptiveCertificate, load_adaptive, save_adaptive
 from jaxcert.tables import read_returns, returns_facts, write_returns
 from jaxcert.training._checkpoint_budget import CheckpointBudget, Ledger
 
@@ -62,7 +62,7 @@ READERS = {
     ),
     "c.json": (_certificate, (read_certificate,)),
     "l.jsonl": (_log, (Ledger,)),
-    "a.npz": (_adaptive, (load_adaptive, adaptive_facts)),
+    "a.npz": (_adaptive, (load_adaptive,)),
 }
 FOREIGN = [
     b"\0",

@@ -1,4 +1,4 @@
-"""The certificate of adaptive rollouts, and how a run that was stopped goes on."""
+"""The certificate of adaptive rollouts, what was fixed before them, and their proof."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -12,7 +12,6 @@ from jaxcert.certificates._access import holds_values
 from jaxcert.certificates._method import binomial_epsilon
 from jaxcert.numerics._rounding import complement_down
 from jaxcert.rollouts._declared import fields_in
-from jaxcert.rollouts._slots import Run
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._rule import NO_LIMIT
 
@@ -35,8 +34,7 @@ class AdaptiveCertificate:
         state: of the experiment, with ``passed`` and ``num_rollouts``.
         tasks: a pytree of arrays [n, ...].
         num_started: rollouts that began, in all: the cost, with those that were not needed in the end.
-        num_unfinished: how many of them were under way at the end, for open tasks; if the run is resumed, they begin
-            again.
+        num_unfinished: how many of them were under way at the end, for open tasks.
         rollout_task: the task of each rollout, in the order in which they were taken in, int32[r]; -1 after the last.
             Rollouts that were taken in at the same moment are listed task by task.
         rollout_return: the return of each, float[r]; NaN after the last.
@@ -147,45 +145,6 @@ def fixed_in(state: SequentialState) -> Fixed:
     limit = None if most == NO_LIMIT else most
     thresholds, bets = lists
     return Fixed(thresholds, ends, float(state.beta), bets, float(state.give_up), limit, bool(state.is_binary))
-
-
-def resumed(run: Run, tasks: Any, earlier: AdaptiveCertificate) -> Run:
-    """The run where the earlier one ended; rollouts that were under way begin again, with the same keys."""
-    if run.state.beta.dtype != earlier.state.beta.dtype:
-        raise ValueError(f"resume has numbers of {earlier.state.beta.dtype}; expected {run.state.beta.dtype}, as here")
-    ours, theirs = fixed_in(run.state), fixed_in(earlier.state)
-    for name, given, held in zip(Fixed._fields, ours, theirs, strict=True):
-        if given != held:
-            raise ValueError(f"resume has {name} {held}; expected that of this call, {given}")
-    if earlier.state.passed.shape != run.state.passed.shape:
-        raise ValueError(f"resume has {earlier.state.passed.shape[0]} tasks; expected {run.state.passed.shape[0]}")
-    if earlier.tasks is not None and not _are_same(task_columns(tasks), task_columns(earlier.tasks)):
-        raise ValueError("resume has other tasks than this key draws; expected the key of the earlier call")
-    length = run.log_task.size
-    if int(earlier.num_started) > length:
-        raise ValueError(f"resume has {int(earlier.num_started)} rollouts, more than max_rollouts")
-    return run._replace(
-        state=earlier.state,
-        started=earlier.state.num_rollouts,
-        num_started=jnp.asarray(earlier.num_started, jnp.int32),
-        num_counted=jnp.sum(earlier.state.num_rollouts, dtype=jnp.int32),
-        log_task=_of_length(earlier.rollout_task, length, -1),
-        log_return=_of_length(earlier.rollout_return, length, jnp.nan),
-    )
-
-
-def _are_same(ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> bool:
-    """Up to what another device computes differently, far less than what another key changes."""
-
-    def same(a: np.ndarray, b: np.ndarray) -> bool:
-        numbers = a.shape == b.shape and all(np.issubdtype(column.dtype, np.number) for column in (a, b))
-        return np.allclose(a, b, rtol=1e-3, atol=1e-6, equal_nan=True) if numbers else np.array_equal(a, b)
-
-    return ours.keys() == theirs.keys() and all(same(ours[name], theirs[name]) for name in ours)
-
-
-def _of_length(log: jax.Array, length: int, filler: float) -> jax.Array:
-    return jnp.pad(log[:length], (0, max(0, length - log.size)), constant_values=filler)
 
 
 # --- proof in exact arithmetic ------------------------------------------------------------------------------------
