@@ -1,13 +1,10 @@
-"""What columns beside tasks, trials and outcomes tell: several policies, training, help, attempts, copies.
+"""What columns beside tasks, trials and outcomes tell: several policies, training, help, attempts.
 
 Rows of such tables look like tasks and trials, and a certificate of them would be false: moments of a training run are
 no tasks, and the pooled trials of two policies are trials of neither.
 """
 
-import ast
-import contextlib
 import itertools
-import json
 import re
 from collections.abc import Callable, Collection, Iterator
 from shlex import quote
@@ -15,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._coded import Coded, few_texts, pair_counts
+from jaxcert.tables._coded import Coded, few_texts
 from jaxcert.tables._doubts import WORDS, judge, words_in
-from jaxcert.tables._entries import as_number, as_text, number_of, words_like
+from jaxcert.tables._entries import as_number, number_of, words_like
 from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, lowered, says, stems_of, tells
 from jaxcert.tables._read import Beside, Read
 
@@ -33,18 +30,14 @@ def check_one_policy(read: Read) -> None:
     """Raise ValueError if rows of the same task belong to several policies, conditions or moments; ask if unsure."""
     for each in read.beside:
         judge((steps, pooled, log_of_training, policies_on_own_tasks), each)
-        judge((every_word, some_words, every_number, variant), each, first=True)
-    for each in read.beside:
-        judge((attempts,), each)
+        judge((few_entries, attempts), each)
 
 
 def check_beside(read: Read, *more: Callable[[Beside], Found]) -> None:
     """Check the columns that are neither task nor value for signs that rows are no single trials of one policy."""
     check_one_policy(read)
     for each in read.beside:
-        judge((*more, trained_on, trials_aside, copies, counts_of_rows), each)
-    for each in read.objects:
-        judge((copies,), each)
+        judge((*more, trained_on, trials_aside), each)
 
 
 # --- several policies, conditions or moments of training -------------------------------------------------------------
@@ -90,47 +83,27 @@ def policies_on_own_tasks(it: Beside) -> Found:
     return {"picked": _picked(it)} if names and (it.told.policies or are_short) else None
 
 
-def _are_few(it: Beside) -> bool:
-    """Whether rows of a task differ in few entries of a column that its name does not explain."""
+def few_entries(it: Beside) -> Found:
+    """Rows of a task differ in few words that are no success and failure, or in few entries that each task has."""
     is_few = it.differs and len(it.entries.entries) <= MOST_CONDITIONS and len(it.read.task.entries) >= 3
-    return is_few and not (_is_looked_at(it) or it.told.ending or it.words & WORDS.dates)
-
-
-def _are_words(it: Beside) -> bool:
-    """Whether these are words, true or false, and no labels of trials such as r0 and r1."""
-    first = it.entries.listed()[it.entries.places[0]]
-    are_words = isinstance(first, bool) or (isinstance(first, str) and bool(np.isnan(number_of(first))))
-    return are_words and not (it.is_trial and len(stems_of(map(str, it.entries.listed()))) == 1)
-
-
-def every_word(it: Beside) -> Found:
-    """Each task has each word equally often."""
-    return {"picked": _picked(it)} if it.is_balanced and _are_few(it) and _are_words(it) else None
-
-
-def some_words(it: Beside) -> Found:
-    """Rows of a task differ in short words that are no success and failure."""
-    words = {*map(str, it.entries.listed())} if not it.is_trial and _are_few(it) and _are_words(it) else ()
+    if not is_few or _is_looked_at(it) or it.told.ending or it.words & WORDS.dates or _may_number_trials(it):
+        return None
+    words = {*map(str, it.entries.listed())} if not (it.is_trial or it.entries.are_numbers) else ()
     are_short = all(len(word) <= _LONGEST_WORD and word[:1].isalnum() for word in words)
-    may_be = are_short and any(words_like(word) is None for word in words)
-    return {"where": " (--where)" if _picked(it) else ""} if may_be else None
+    is_told = it.is_balanced or (are_short and any(words_like(word) is None for word in words))
+    return {"picked": _picked(it)} if is_told else None
 
 
-def every_number(it: Beside) -> Found:
-    """Each task has each number equally often, and they are not known to number the trials."""
-    if it.is_trial or not it.is_balanced or not _are_few(it) or _are_words(it) or not it.entries.are_numbers:
-        return False
-    are_once = len(it.read.task.places) == it.pairs.size
-    number_trials = are_once and bool(np.all(np.diff(np.sort(it.entries.numbers())) == 1))
-    is_known = (it.told.trial or it.told.value) and not it.words & (WORDS.policies | {"train", "training"})
-    return not is_known and not (number_trials and it.read.columns.trial is not None)
-
-
-def variant(it: Beside) -> Found:
-    """Zeros and ones mark the rows of a variant, such as the new one or the quantized one."""
-    is_told = it.told.variant and not (it.told.policies or it.is_trial)
-    marks = {*map(as_number, it.entries.listed())} if is_told else ()
-    return {"picked": _picked(it)} if marks == {0, 1} else None
+def _may_number_trials(it: Beside) -> bool:
+    """Whether these number, label (r0, r1) or measure the trials, by their name or as a second numbering."""
+    first = it.entries.listed()[it.entries.places[0]]
+    if isinstance(first, bool) or (isinstance(first, str) and np.isnan(number_of(first))):
+        return it.is_trial and len(stems_of(map(str, it.entries.listed()))) == 1
+    are_known = (it.told.trial or it.told.value) and not it.words & (WORDS.policies | {"train", "training"})
+    if it.is_trial or are_known or not it.entries.are_numbers:
+        return True
+    are_once = it.read.columns.trial is not None and len(it.read.task.places) == it.pairs.size
+    return are_once and bool(np.all(np.diff(np.sort(it.entries.numbers())) == 1))
 
 
 def _picked(it: Beside) -> str:
@@ -152,68 +125,17 @@ def _picked(it: Beside) -> str:
     return f"{where}{own if is_anew else ''}"
 
 
-# --- several attempts behind one outcome, which then is of no single attempt ------------------------------------------
-
-
 def attempts(it: Beside) -> Found:
-    """A row has several attempts, by the name of the column, unless each attempt is a trial."""
+    """One number above 1 in all rows, of attempts by its name, and not of the trials that each task has."""
     words = words_in(it.name.rsplit(".", 1)[-1])
     told_by = words_in(f"{it.read.columns.trial} {it.read.columns.value}")
-    if it.is_trial or told_by & ({"attempt", "try"} | {word.removesuffix("s") for word in words}):
+    is_read = told_by & ({"attempt", "try"} | {word.removesuffix("s") for word in words})
+    if it.several or is_read or not says(it.name, WORDS.attempts | WORDS.per_row, WORDS.beside_attempts):
         return None
-    if _number_attempts(it, words):
-        return {"told": f"is {as_text(it.entries.listed()[0]):.20} in all rows"}
-    if _list_attempts(it, words):
-        return {"told": "holds several entries in a row"}
-    are_selected = says(it.name, WORDS.selected, {"is", "was"}) and [*map(as_number, it.entries.listed())] == [1]
-    return {"told": "says that all rows were selected"} if are_selected else None
-
-
-def _number_attempts(it: Beside, words: set[str]) -> bool:
-    """Whether it holds one number above 1, of attempts by its name, and not of the trials that each task has."""
-    if it.several or not says(it.name, WORDS.attempts | WORDS.per_row, WORDS.beside_attempts):
-        return False
     number, value = number_of(it.entries.listed()[0]), it.read.columns.value
     each = np.bincount(it.read.task.places) * (1 + value.count(","))
     are_trials = not words & WORDS.attempts and ("/" in value or np.all(each == number))
-    return number + ("retries" in words) > 1 and not are_trials
-
-
-def _list_attempts(it: Beside, words: set[str]) -> bool:
-    """Whether some row lists several attempts, by the name of the column; some names only by the outcomes in it."""
-    may_be = says(it.name, WORDS.attempt_outcomes, WORDS.beside_attempts)
-    entries = [*map(_as_list, it.entries.listed())] if may_be else []
-    several = [each for each in entries if _length(each) > 1]
-    of_logs = WORDS.again | WORDS.attempt_logs | WORDS.beside_attempts
-    if words & WORDS.again and words & WORDS.attempt_logs and words <= of_logs:
-        return bool(several) or any(isinstance(each, str) and _MARKS.search(each) for each in entries)
-    are_lists = says(it.name, WORDS.attempt_lists, WORDS.beside_attempts)
-    return bool(several) and (are_lists or any(map(_has_outcomes, several)))
-
-
-def _as_list(entry: Any) -> Any:
-    """A list that is written as one in text, of JSON, of Python or of words; anything else as it is."""
-    if not isinstance(entry, str) or entry.strip()[:1] != "[":
-        return entry
-    for read in (json.loads, ast.literal_eval):
-        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            return read(entry)
-    return entry.split(",")
-
-
-def _length(entry: Any) -> int:
-    """How many entries a list has, or an object with numbers as names; 0 for anything else."""
-    if isinstance(entry, dict):
-        return sum(each is not None for each in entry.values()) if all(map(str.isdecimal, entry)) else 0
-    return len(entry) if isinstance(entry, list | tuple | np.ndarray) else 0
-
-
-def _has_outcomes(entries: Any) -> bool:
-    """Whether entries of a list are outcomes or have some, and are no steps of an episode and no messages."""
-    inner = [*(entries.values() if isinstance(entries, dict) else entries)]
-    if isinstance(inner[0], dict):
-        return any(tells(each).value for each in inner[0]) and not WORDS.no_attempts & {*map(str, inner[0])}
-    return all(as_number(each) in (0, 1) for each in inner)
+    return {"number": number} if number + ("retries" in words) > 1 and not are_trials else None
 
 
 # --- tasks of training, and trials that are set aside -----------------------------------------------------------------
@@ -303,34 +225,3 @@ def _texts_in(entry: Any) -> Iterator[str]:
 def are_endings(column: Coded) -> bool:
     """Whether words in a column say how trials ended, as ok and crashed do, or that they are set aside."""
     return any(words_in(text) & WORDS.ended for text in few_texts(column)) or bool(set_aside("", column).any())
-
-
-# --- copies, and rows that stand for several trials -------------------------------------------------------------------
-
-
-def copies(it: Beside) -> Found:
-    """Each entry stands in several rows, all of one task and one outcome.
-
-    Tasks whose trials all ended alike show nothing: one scene may occur twice there.
-    """
-    task, num = it.read.task, len(it.entries.entries)
-    if it.is_trial or len(it.read.values) != 1 or not len(task.entries) < num <= len(task.places) / 2:
-        return False
-    value, first = it.read.values[0], np.zeros(len(task.entries), np.int64)
-    if not len(it.pairs) == len(pair_counts(it.entries, value)) == num:
-        return False
-    first[task.places] = value.places
-    differ = np.bincount(task.places, value.places != first[task.places]) > 0  # tasks with several outcomes
-    num_told = len(np.unique(it.entries.places[differ[task.places]]))
-    return num_told >= _FEWEST_COPIES and bool(np.bincount(it.entries.places).min() > 1)
-
-
-def counts_of_rows(it: Beside) -> Found:
-    """A row may stand for several trials; a column # may number all rows, or those of each task."""
-    if lowered(it.name) not in WORDS.repeats or not it.entries.are_numbers:
-        return False
-    numbers, rows = np.sort(it.entries.numbers()), it.read.task.places
-    are_numbered = len(it.pairs) == len(rows) and 1 < len(numbers) in (len(rows), np.bincount(rows).max())
-    return bool(
-        np.any(numbers != 1) and not (it.name.strip() == "#" and are_numbered and np.all(np.diff(numbers) == 1))
-    )

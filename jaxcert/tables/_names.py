@@ -48,7 +48,6 @@ class Tells:
         self.policies = bool(words & WORDS.policies) and words <= WORDS.of_policies  # rather than something of them
         # They may tell policies, conditions or groups of tasks apart.
         self.apart = bool(of_conditions or self.policies or text in WORDS.apart_names)
-        self.variant = says(name, WORDS.variants, WORDS.beside_variants)  # they mark those of a policy
         # Groups or places of tasks, or what stands on the way to records of JSON.
         self.place = bool(words & (WORDS.groups | WORDS.places)) or name.startswith("$")
         self.aside = says(name, WORDS.aside) or says(name, WORDS.counted)  # they say which trials are set aside

@@ -38,13 +38,6 @@ class Read:
         names = sorted(self.others, key=lambda name: not tells(name).looked_at)
         return [Beside(*part, name, self) for name in names for part in nested(name, self.column(name))]
 
-    @functools.cached_property
-    def objects(self) -> "list[Beside]":
-        """The columns of objects as they are, whose fields stand beside one by one."""
-        told = {each.name for each in self.beside}
-        objects = dict.fromkeys(each.column for each in self.beside if str(each.column) not in told)
-        return [Beside(name, self.column(name), name, self) for name in objects]
-
     @property
     def unread(self) -> tuple[str, ...]:
         """Columns in which rows differ: what they tell apart is not known here, since no list of names is complete."""

@@ -179,7 +179,7 @@ def _check_beside(content: bytes, names: Sequence[str], returns: np.ndarray, val
     of_rollout = {
         name: np.broadcast_to(arrays[name], (n, m)).ravel()
         for name, each in told.items()
-        if m > 1 and arrays[name].shape in shapes and (each.apart or each.variant or each.aside)
+        if m > 1 and arrays[name].shape in shapes and (each.apart or each.aside)
     }
     for columns, outcomes, places in (
         (of_task, returns.mean(axis=1), np.arange(n)),

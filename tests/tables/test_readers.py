@@ -263,10 +263,6 @@ def of_labels(*labels):
     return of_rows("task,success", lambda i: f"{labels[i]},1", len(labels))
 
 
-def of_videos(count):
-    return of_rows("task,success,video", lambda i: f"k{i % 5},{i % 20 % 3 > 0},video{i % 20}", count)
-
-
 def of_trials(label, trial, many=1):
     rows = (label, trial, lambda i, j: 1, many if callable(many) else lambda i, j: many)
     return of_rows("task,trial,success,num_episodes", lambda i: ",".join(f"{of(i // 3, i % 3)}" for of in rows), 24)
@@ -292,10 +288,6 @@ SAID = [
         )
         for name in ("task", "task_name", "env", "instruction")
     ),
-    (of_videos(20), ""),
-    (of_videos(40), "(each entry of column 'video' stands in several rows)"),
-    # A text of each task, whose trials went alike.
-    (of_rows("task,success,text", lambda i: f"k{i % 20},{i % 20 > 3},do {i % 20}", 60), ""),
     (of_trials(lambda i, j: f"k{i}", lambda i, j: f"{j}{redone(i, j)}"), "(labels of trials are such as '0 (redo)')"),
     (of_trials(lambda i, j: f"k{i}{redone(i, j)}", lambda i, j: j), "(labels of tasks are such as 'k1 (redo)')"),
     (of_trials(lambda i, j: f"k{i} [attempt {j}]", lambda i, j: 0), "(labels of tasks are such as 'k0 [attempt 0]')"),
@@ -311,10 +303,6 @@ SAID = [
     (of_trials(lambda i, j: f"{0.5 * i}M", lambda i, j: j), "(if these are checkpoints)"),
     (of_trials(lambda i, j: f"k{i}", lambda i, j: f"net{j}"), "(labels of trials are such as 'net0' and)"),
     (of_trials(lambda i, j: f"k{i}", lambda i, j: f"w{j:02}.pt"), "(labels of trials are such as 'w00.pt' and)"),
-    (
-        of_trials(lambda i, j: f"k{i}", lambda i, j: j, lambda i, j: 1 + j),
-        "(column 'num_episodes' is not read, and each row is one trial)",
-    ),
     (
         of_rows("task,attempt,success", lambda i: f"k{i},{1 + i % 3},1", 12),
         "(each task has one trial, of 3 numbers from 1 to 3)",

@@ -12,7 +12,7 @@ from cli_harness import command, refused
 
 import jaxcert
 from jaxcert import from_frame
-from jaxcert.tables import read_returns, read_summary
+from jaxcert.tables import read_summary
 from jaxcert.tables._doubts import DOUBTS, WORDS, data_of
 
 ASK = ("--threshold", 0.5, "--delta", 0.1)
@@ -28,7 +28,7 @@ def listed(entries):
     return [json.loads(each) for each in entries]
 
 
-ATTEMPTS, HELP = "holds several entries in a row", "trials aside"
+HELP = "trials aside"
 TRAINED = "tells? of (tasks of )?training"
 DIFFER = "rows of the same task differ in column"
 # Columns beside tasks and outcomes, and what is said of them; nothing of those that stand first and have no message.
@@ -60,18 +60,7 @@ CASES = {
         ),
         {"task": [("train", "test")[i // 5 % 2] + f"/w{i // 5}" for i in range(200)]},
     ],
-    ATTEMPTS: [
-        *({each: [[0, 1]] * 200} for each in ("outcomes", "passes", "per_sample", "sample_scores", "successes")),
-        *({each: [["a", "b"]] * 200} for each in ("trajectories", "responses", "completions")),
-        *({each: [[True, False]] * 200} for each in ("all_results", "per_seed", "success_list", "versuche")),
-        *({"details": [{"attempts": [0, 1]}] * 200}, {"per_sample": "[0, 1]"}, {"success_list": "[true, false]"}),
-    ],
     "if a trial is the best of several attempts": [{"num_generations": 16}, {"votes": 3}],
-    "says that all rows were selected": [{each: 1} for each in ("selected", "is_chosen", "picked")],
-    "of a variant of the policy": [
-        *({each: SOME} for each in ("ours", "is_new", "finetuned", "quant", "uses_lora", "is_old")),
-        *({"ours": each} for each in (SOME.astype(int), np.where(SOME, "yes", "no"), np.repeat([1, 0], 100))),
-    ],
     HELP: [
         {"tags": listed(np.where(SOME, '["human"]', "[]"))},
         {"events": listed(np.where(SOME, '[{"type": "takeover"}]', "[]"))},
@@ -112,28 +101,6 @@ def test_who_names_the_tasks_of_training_is_not_asked_again():
     frame = frame_of(split="train", seen=1)
     said = from_frame(frame, trial=None, where=["split = train", "seen = 1"], strict=True)
     assert len(said.tasks) == 40
-
-
-def test_lists_in_lines_of_json_tell(tmp_path):
-    """As of samples of which any may have passed, which are numbers of NumPy there."""
-    path = tmp_path / "t.jsonl"
-    rows = [{"task": f"t{i}x", "success": bool(won), "per_sample": [0, int(won)]} for i, won in enumerate(WON[:40])]
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    with pytest.warns(UserWarning, match=ATTEMPTS):
-        read_returns(path, trial=None)
-
-
-@pytest.mark.parametrize("kind", ["frame", "folder"])
-def test_copies_are_told_by_objects_as_a_whole(tmp_path, kind):
-    """No field of which tells one trial from another."""
-    objects = [{"scene": i % 20 // 7, "take": i % 20 % 7} for i in range(40)]
-    rows = {"task": [f"k{i % 5}x" for i in range(40)], "success": [i % 20 % 3 > 0 for i in range(40)]}
-    for of_objects, is_told in ((objects, True), ([each | {"id": i} for i, each in enumerate(objects)], False)):
-        frame = pd.DataFrame({**rows, "trajectory": of_objects})
-        frame.to_parquet(tmp_path / "0.parquet", index=False)
-        words = "column 'trajectory' stands in several rows, of the same task and outcome"
-        with pytest.warns(UserWarning, match=words) if is_told else contextlib.nullcontext():
-            from_frame(frame, trial=None) if kind == "frame" else read_summary(tmp_path)
 
 
 FAILURES = """

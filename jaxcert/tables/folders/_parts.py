@@ -213,7 +213,7 @@ def _layout(parquet: Any, outer: Mapping[str, str], roles: Roles, across: Sequen
     if columns.value in outer:
         raise ValueError(f"{columns.value} is a partition, expected a column of returns")
     told = {name: tells(name) for name in across}
-    if pooled := sorted(n for n, each in told.items() if each.apart or each.ending or each.moment or each.variant):
+    if pooled := sorted(n for n, each in told.items() if each.apart or each.ending or each.moment):
         tell("partitions_across", names=listed(pooled))
     if unnamed := sorted(outer.keys() - {columns.task, *across}):
         raise ValueError(
@@ -250,7 +250,7 @@ def _policy_in(parquet: Any, label: str | None, layout: Layout) -> dict[str, str
             read = Read(layout.columns, task, None, names, entries, values, are_picked=False)
             check_beside(read, aside_in_folder)
             found |= read.constant
-    of_policy = (name for name in found if tells(name).policies or tells(name).curve or tells(name).variant)
+    of_policy = (name for name in found if tells(name).policies or tells(name).curve)
     return {name: found[name] for name in of_policy if found[name]}
 
 
@@ -263,7 +263,7 @@ def _names_to_judge(parquet: Any, layout: Layout) -> dict[str, bool]:
     once = (name for name in small_columns(parquet) if schema.names.count(name) == 1)
     for name in (name for name in once if name not in layout.columns):
         told, kind = tells(name), schema.field(name).type
-        is_told = told.apart or told.moment or told.variant or told.aside or lowered(name) in WORDS.steps
+        is_told = told.apart or told.moment or told.aside or lowered(name) in WORDS.steps
         is_told = bool(is_told or words_in(name) & WORDS.free)
         numbers_trials = types.is_integer(kind) and told.trial and not told.apart
         if is_told or not (types.is_floating(kind) or numbers_trials):
