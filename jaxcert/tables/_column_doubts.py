@@ -20,8 +20,7 @@ from jaxcert.tables._read import Beside, Read
 
 _LONGEST_WORD = 40
 _FEWEST_MOMENTS = 7  # rise by chance in one order of 5040
-_FEWEST_COPIES = 10
-_MARKS, _HELD_OUT = re.compile("[|,;]"), re.compile("held.out", re.IGNORECASE)
+_HELD_OUT = re.compile("held.out", re.IGNORECASE)
 _BY_HAND = re.compile("by hand|von hand|a mano|manually|manuell|\u4eba\u5de5", re.IGNORECASE)
 Found = dict[str, Any] | bool | None
 
