@@ -1,15 +1,12 @@
 """`jaxcert rollout`: as many rollouts of each task, or until it is decided."""
 
 import sys
-import time
-from collections.abc import Callable
 from typing import Any
 
 import jax
 import numpy as np
 
 from jaxcert._files import check_output, check_suffix, in_file
-from jaxcert.certificates import floor_to
 from jaxcert.cli import _console
 from jaxcert.cli._asking import Locked, locked_in
 from jaxcert.cli._console import as_given
@@ -76,7 +73,6 @@ def _check_certifiable(locked: Locked, asked: Rolling) -> None:
 
 # Episodes that are made together: enough to keep the machine busy.
 _EPISODES = 1000
-Look = Callable[[AdaptiveCertificate], None]
 
 
 def fixed_rollout(run: Run) -> None:
@@ -128,16 +124,16 @@ def adaptive_rollout(run: Run) -> None:
     asked, settings = run.asked, _settings(run)
     if asked.json is not None:
         check_output(asked.json)
-    key, given = jax.random.key(asked.seed), {**settings, "deadline": asked.deadline}
+    key = jax.random.key(asked.seed)
     with _console.progress(asked.quiet) as show:
-        look = _line(asked, show)
-        result = certify_adaptive(run.found.env, run.found.policy, key, asked.thresholds, **given, progress=look)
+        show(f"rollouts of {run.num_tasks:,} tasks, until each is decided")
+        result = certify_adaptive(run.found.env, run.found.policy, key, asked.thresholds, **settings)
     facts = {**run.facts, "thresholds": asked.thresholds, **settings, "seed": asked.seed}
     save_adaptive(asked.out, result, facts=facts, replace=asked.force)
     if asked.json is not None:
         record = run_record(result, rollouts={**facts, **_costs(result)}, log=asked.out if asked.witness else None)
         write_certificates(asked.json, [record], replace=asked.force)
-    _console.say(*_summary(run, result, by_deadline=_by_deadline(result, asked, settings["max_rollouts"])))
+    _console.say(*_summary(run, result))
 
 
 def _settings(run: Run) -> dict[str, Any]:
@@ -152,7 +148,7 @@ def _settings(run: Run) -> dict[str, Any]:
     }
 
 
-def _summary(run: Run, result: AdaptiveCertificate, *, by_deadline: bool) -> list[str]:
+def _summary(run: Run, result: AdaptiveCertificate) -> list[str]:
     costs, n = _costs(result), result.certificate.num_tasks
     each = f"{costs['fewest']} to {costs['most']} of a task"
     as_slowest = f"; as many of every task as the slowest took to pass: {n * costs['slowest']:,}"
@@ -161,7 +157,6 @@ def _summary(run: Run, result: AdaptiveCertificate, *, by_deadline: bool) -> lis
         str(result),
         f"{costs['begun']:,} rollouts, {costs['mean']:.1f} per task, {each}{as_slowest if costs['slowest'] else ''}",
         *_missed(result, run.asked),
-        *(["the deadline ended it"] if by_deadline else []),
         f"written to {run.asked.out}",
     ]
 
@@ -187,29 +182,3 @@ def _costs(run: AdaptiveCertificate) -> dict[str, Any]:
     slowest = np.where(np.asarray(run.state.passed), np.asarray(run.state.num_rollouts_used), 0).max()
     numbers = {"fewest": int(counts.min()), "most": int(counts.max()), "slowest": int(slowest)}
     return {"begun": begun, "mean": begun / counts.size, **numbers}
-
-
-def _by_deadline(run: AdaptiveCertificate, asked: Rolling, limit: int) -> bool:
-    """Whether the run ended for no other reason."""
-    if asked.deadline is None or int(run.num_started) >= limit:
-        return False
-    wanted = 1.0 if asked.until is None else asked.until
-    short = np.asarray(run.certificate.safety, np.float64) < wanted
-    return bool(np.any(np.asarray(run.state.is_open) & short))
-
-
-def _line(asked: Rolling, show: Callable[[str], None]) -> Look:
-    """A function that prints a line on the growth of the certificate; it measures the pace after the compilation."""
-    first: list[tuple[float, int]] = []
-    aim = "" if asked.until is None else f" of {as_given(asked.until)}"
-
-    def look(so_far: AdaptiveCertificate) -> None:
-        begun, now = int(so_far.num_started), time.perf_counter()
-        safeties = np.asarray(so_far.certificate.safety, np.float64).tolist()
-        pairs = zip(asked.thresholds, safeties, strict=True)
-        certified = [f"at least {as_given(b)} on {floor_to(safety, 4)}{aim}" for b, safety in pairs]
-        pace = [f"{(begun - before) / (now - then):,.0f} rollouts/s" for then, before in first]
-        first[:] = first or [(now, begun)]
-        show(", ".join([f"{begun:,} rollouts", *certified, *pace]))
-
-    return look

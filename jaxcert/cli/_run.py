@@ -1,7 +1,6 @@
 """Options of rollouts: the policy, the tasks, and the end of a task's rollouts."""
 
 import contextlib
-import math
 import secrets
 from importlib import metadata
 from pathlib import Path
@@ -17,7 +16,7 @@ from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.training._found_policies import Found, shipped
 
 SCHEDULES_NAMED = ", ".join(SCHEDULES)
-_OF_ROLLOUTS = ("until", "beta", "max_rollouts", "max_rollouts_per_task", "schedule", "binary", "slots", "deadline")
+_OF_ROLLOUTS = ("until", "beta", "max_rollouts", "max_rollouts_per_task", "schedule", "binary", "slots")
 # Options for rollouts that stop by themselves.
 _ADAPTIVE = (*_OF_ROLLOUTS, "json", "witness")
 
@@ -61,7 +60,6 @@ class Rolling(NamedTuple):
         "Declare that returns are 0 or 1, as is known of the shipped worlds without physics and of zones.", "--binary"
     )
     slots: int | None = option("K", "Most rollouts side by side; by default one per task, if memory allows.", min=1)
-    deadline: float | None = option("T", "End after T seconds, with what is certified by then.")
     json: Path | None = option("FILE", "Write the certificate there.")
     witness: bool = WITNESS
     deterministic: bool | None = None
@@ -100,8 +98,6 @@ class Rolling(NamedTuple):
             raise ValueError("expected --rollouts, the same number for each task, or a --threshold to decide")
         if self.safety is not None:
             raise ValueError("--safety needs --rollouts; expected --until in its place")
-        if self.deadline is not None and not 0 < self.deadline < math.inf:
-            raise ValueError(f"--deadline is {self.deadline:g}; expected a positive number of seconds")
 
 
 class Run(NamedTuple):

@@ -158,7 +158,6 @@ DECIDE --delta 2 => delta is 2; expected
 DECIDE --beta 0 => beta is 0; expected
 DECIDE --schedule fast => schedule is 'fast'; expected one of round_robin, closest
 DECIDE --binary --max-rollouts-per-task 3000 => max_rollouts_per_task is 3000; binary needs a number
-DECIDE --deadline 0 => --deadline is 0; expected a positive number of seconds
 DECIDE --slots 0 => slots
 DECIDE --json new.npz => --out and --json name the same file
 DECIDE --json none/new.json => the folder 'none' does not exist
