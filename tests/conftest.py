@@ -143,14 +143,6 @@ def promoting():
         yield
 
 
-@pytest.fixture(scope="session")
-def tfd():
-    """The distributions of TensorFlow Probability, which takes a second to import."""
-    from tensorflow_probability.substrates import jax as tfp
-
-    return tfp.distributions
-
-
 @pytest.fixture
 def read_on_the_host(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
     """The shapes of arrays whose values the host reads; JAX's guard of transfers does not see that on a CPU."""

@@ -1,8 +1,7 @@
 """Certificates that decide, while they roll out, which task needs another rollout."""
 
 import functools
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -25,9 +24,7 @@ from jaxcert.rollouts._slots import SCHEDULES, Limits, Run, Worker, first_run, g
 from jaxcert.sequential._rule import MOST_ROLLOUTS, Bets, Settings, prepare_rule, takes_table
 from jaxcert.sequential._wealth import certificate_of, start
 
-_NO_LIMIT, _MOST_ROLLOUTS = 2**31 - 1, 2**28
-# Seconds between two looks of the host at a run that it watches.
-_INTERVAL = 0.5
+_MOST_ROLLOUTS = 2**28
 
 
 def certify_adaptive(
@@ -48,15 +45,13 @@ def certify_adaptive(
     max_rollouts_per_task: int | None = None,
     num_slots: int | None = None,
     max_bytes: int = 2**30,
-    deadline: float | None = None,
-    progress: Callable[[AdaptiveCertificate], None] | None = None,
     validate: bool = True,
 ) -> AdaptiveCertificate:
     r"""Sample tasks, and roll out each of them until it passes or is given up: a certificate of few rollouts.
 
     It states what ``certify_sequential`` does: with probability at least 1 - delta for each threshold, the certificate
     holds at every moment, whichever task was rolled out next, and whenever and why the run ended. The run ends at the
-    first of: every task is decided; ``until`` is certified; ``max_rollouts`` have begun; the deadline.
+    first of: every task is decided; ``until`` is certified; ``max_rollouts`` have begun.
 
     Rollouts run side by side in slots, in one compiled call. A slot that is free takes the task that the schedule
     names. Rollout j of task i has a random key of its own, so what a task returns does not depend on slots, memory or
@@ -82,8 +77,6 @@ def certify_adaptive(
             returns it is four times the mean that ``max_rollouts`` allows, at most 2000.
         num_slots: how many rollouts run side by side, at most; by default one per task. Fewer waste fewer at the end.
         max_bytes: approximate memory for the states of episodes, which limits the slots.
-        deadline: seconds after which the run ends, at the next moment when rollouts are finished.
-        progress: a function that is called about twice a second with the certificate so far.
         validate: as in ``certify``; a return outside the support ends the run, a wanted safety that cannot be reached
             ends nothing.
 
@@ -93,7 +86,7 @@ def certify_adaptive(
     Raises:
         TypeError: if the policy is not a function.
         ValueError: as ``certify_sequential`` and ``rollouts.collect``; for an unknown schedule, or a wanted safety that
-            so few tasks cannot reach; under a transformation, for a deadline or ``progress``.
+            so few tasks cannot reach.
 
     Example:
         >>> import jax
@@ -134,16 +127,22 @@ def certify_adaptive(
     # The log's length is a power of two, so that another number of rollouts seldom recompiles.
     sizes = {"num_tasks": num_tasks, "num_slots": slots, "capacity": 1 << (max_rollouts - 1).bit_length()}
     worker, run = _begin(env, policy, key, rows, level, rule, **sizes)
-    _check_host(run, deadline, progress)
-    ends = Limits(jnp.asarray(max_rollouts, jnp.int32), needed, jnp.asarray(_NO_LIMIT, jnp.int32))
-    result = functools.partial(_result, worker, share, bool(binary))
-    found = result(
-        _drive(functools.partial(go_on, env, SCHEDULES[schedule], worker), run, ends, deadline, progress, result)
+    ends = Limits(jnp.asarray(max_rollouts, jnp.int32), needed)
+    run = go_on(env, SCHEDULES[schedule], worker, run, ends)
+    found = AdaptiveCertificate(
+        certificate=certificate_of(run.state, share, bool(binary)),
+        state=run.state,
+        tasks=worker.tasks,
+        num_started=run.num_started,
+        num_unfinished=_num_under_way(run.slots.task, run.state.is_open),
+        rollout_task=run.log_task,
+        rollout_return=run.log_return,
+        deterministic=policy.deterministic,
     )
     if validate and is_concrete(found.state.valid) and not np.all(found.state.valid):
         task, place_of = np.asarray(found.rollout_task), lambda index: f"a return of task {task[index[0]]}"
-        ends = found.state.low, found.state.high
-        check_returns(np.asarray(found.rollout_return), *ends, task >= 0, binary=bool(binary), place_of=place_of)
+        low, high = found.state.low, found.state.high
+        check_returns(np.asarray(found.rollout_return), low, high, task >= 0, binary=bool(binary), place_of=place_of)
     return found
 
 
@@ -182,16 +181,6 @@ def _some_task(env: MultiTaskEnv) -> Any:
     return env.sample_tasks(jax.random.key(0), 1)
 
 
-def _check_host(run: Run, deadline: Any, progress: Any) -> None:
-    """Raise for errors on the host."""
-    if deadline is not None and not (isinstance(deadline, int | float | np.number) and deadline >= 0):
-        raise ValueError(f"deadline is {deadline!r}; expected a number of seconds")
-    if progress is not None and not callable(progress):
-        raise ValueError(f"progress is {progress!r}; expected a function")
-    if (deadline, progress) != (None, None) and not is_concrete(run):
-        raise ValueError("deadline and progress need the host; expected a call outside of jit and vmap")
-
-
 # --- the run ------------------------------------------------------------------------------------------------------
 
 
@@ -215,48 +204,6 @@ def _begin(
     ends = cast(env.support[0], thresholds.dtype, "down"), cast(env.support[1], thresholds.dtype, "up")
     state = start((num_tasks,), thresholds, *ends, beta, settings)
     return worker, first_run(env, worker, state, num_slots, capacity)
-
-
-def _drive(
-    forward: Callable[[Run, Limits], Run],
-    run: Run,
-    limits: Limits,
-    deadline: float | None,
-    progress: Callable[[AdaptiveCertificate], None] | None,
-    result: Callable[[Run], AdaptiveCertificate],
-) -> Run:
-    """One call, or, for a host that watches, calls of about half a second."""
-    if deadline is None and progress is None:
-        return forward(run, limits)
-    end = time.monotonic() + (np.inf if deadline is None else float(deadline))
-    looks, is_over = 1, False
-    while not is_over:
-        begin = time.monotonic()
-        limited = limits._replace(looks=jnp.asarray(looks, jnp.int32))
-        run = jax.block_until_ready(forward(run, limited))
-        now = time.monotonic()
-        is_over = int(run.looks) < looks or now >= end
-        if progress is not None:
-            progress(result(run))
-        share = min(_INTERVAL, 0.5 * max(end - now, 0.0)) / max(now - begin, 1e-6)
-        looks = max(1, int(looks * min(share, 4.0)))
-    return run
-
-
-# --- the result ---------------------------------------------------------------------------------------------------
-
-
-def _result(worker: Worker, delta: jax.Array, binary: bool, run: Run) -> AdaptiveCertificate:
-    return AdaptiveCertificate(
-        certificate=certificate_of(run.state, delta, binary),
-        state=run.state,
-        tasks=worker.tasks,
-        num_started=run.num_started,
-        num_unfinished=_num_under_way(run.slots.task, run.state.is_open),
-        rollout_task=run.log_task,
-        rollout_return=run.log_return,
-        deterministic=worker.policy.deterministic,
-    )
 
 
 @jax.jit

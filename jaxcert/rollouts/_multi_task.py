@@ -8,28 +8,6 @@ import jax
 import numpy as np
 
 from jaxcert._validation import check_count
-from jaxcert.rollouts._policy import Same
-
-
-@dataclasses.dataclass(frozen=True)
-class DistributionSampler:
-    """A function from a key to a sample of a distribution; equal for the same object, to find a compiled program."""
-
-    held: Same
-
-    def __call__(self, key: jax.Array) -> Any:
-        """One sample. TensorFlow Probability relies on JAX's implicit promotion of types and ranks."""
-        with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-            return self.held.value.sample(seed=key)
-
-
-def as_sampler(sample_task: Any) -> Any:
-    """A function from a key to a task: the one given, or one that samples from the given distribution."""
-    if callable(sample_task):
-        return sample_task
-    if not callable(getattr(sample_task, "sample", None)):
-        raise ValueError(f"sample_task is {sample_task!r}; expected a function of a key, or a distribution")
-    return DistributionSampler(Same(sample_task))
 
 
 class Environment(Protocol):
@@ -59,8 +37,7 @@ class MultiTaskEnv:
 
     Attributes:
         environment: a function from a task, any pytree of arrays, to its environment.
-        sample_task: a function from a JAX random key to a task. A distribution may be given in its place, such as one
-            of TensorFlow Probability on JAX: it becomes such a function.
+        sample_task: a function from a JAX random key to a task.
         episode_length: maximum number of steps of an episode.
         support: the smallest and the largest possible undiscounted return of an episode, known in advance.
         name: stored in policy files, so that no policy runs on another environment.
@@ -75,7 +52,7 @@ class MultiTaskEnv:
 
     Raises:
         ValueError: for an episode length that is not a positive integer, a support that is not an interval, or not
-            (0, 1) for binary returns, or tasks that come neither from a function nor from a distribution.
+            (0, 1) for binary returns, or tasks that do not come from a function.
 
     Example:
         >>> import jax
@@ -100,7 +77,8 @@ class MultiTaskEnv:
         object.__setattr__(self, "support", tuple(float(end) for end in self.support))  # arrays are not hashable
         if self.binary and self.support != (0, 1):
             raise ValueError(f"support is {self.support}; binary returns have (0, 1)")
-        object.__setattr__(self, "sample_task", as_sampler(self.sample_task))
+        if not callable(self.sample_task):
+            raise ValueError(f"sample_task is {self.sample_task!r}; expected a function from a key to a task")
 
     def sample_tasks(self, key: jax.Array, num_tasks: int) -> Any:
         """Independent tasks, one pytree with a leading axis [n].

@@ -131,17 +131,17 @@ def as_policy(policy: Any) -> Policy:
         raise TypeError(
             f"{type(policy).__name__} holds arrays: give Policy(apply, params), with them in params"
         ) from error
-    return Policy(_Plain(policy, tuple(map(Same, _captured(policy)))), ())
+    return Policy(_Plain(policy, tuple(map(_Same, _captured(policy)))), ())
 
 
 @dataclasses.dataclass(frozen=True)
-class Same:
+class _Same:
     """Equal only to a wrapper of the same object, since objects with arrays can neither be compared nor hashed."""
 
     value: Any
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.value is other.value
+        return isinstance(other, _Same) and self.value is other.value
 
     def __hash__(self) -> int:
         return id(self.value)
@@ -152,7 +152,7 @@ class _Plain:
     """A function with the current values of its outer variables; reassigning these makes another policy."""
 
     function: Callable[[Any, jax.Array], Any]
-    captured: tuple[Same, ...]
+    captured: tuple[_Same, ...]
 
     def __call__(self, params: tuple[()], obs: Any, key: jax.Array) -> Any:
         return self.function(obs, key)

@@ -50,12 +50,10 @@ class Limits(NamedTuple):
     Attributes:
         max_rollouts: begun in all.
         needed: tasks that have to pass at each threshold, int32[t]; more than there are for no such end.
-        looks: how many more times finished rollouts are taken in.
     """
 
     max_rollouts: jax.Array
     needed: jax.Array
-    looks: jax.Array
 
 
 class Slots(NamedTuple):
@@ -74,7 +72,6 @@ class Run(NamedTuple):
         num_started: rollouts begun in all, those that were not needed in the end included.
         num_counted: rollouts that the state knows of.
         log_task, log_return: of each rollout in the order in which they were taken in; -1 and NaN after the last.
-        looks: how many times finished rollouts were taken in.
     """
 
     slots: Slots
@@ -84,7 +81,6 @@ class Run(NamedTuple):
     num_counted: jax.Array
     log_task: jax.Array
     log_return: jax.Array
-    looks: jax.Array
 
 
 class Worker(NamedTuple):
@@ -102,7 +98,7 @@ def first_run(env: MultiTaskEnv, worker: Worker, state: SequentialState, num_slo
     blank = jax.tree.map(functools.partial(_blank, worker.keys[0]), work)
     zero, slots = jnp.zeros((), jnp.int32), Slots(nothing, number, blank)
     logs = jnp.full(capacity, -1, jnp.int32), jnp.full(capacity, jnp.nan, state.low.dtype)
-    return Run(slots, state, state.num_rollouts, zero, zero, *logs, zero)
+    return Run(slots, state, state.num_rollouts, zero, zero, *logs)
 
 
 def _blank(key: jax.Array, leaf: Any) -> jax.Array:
@@ -122,16 +118,16 @@ def go_on(env: MultiTaskEnv, schedule: Schedule, worker: Worker, run: Run, limit
 
     def goes_on(run: Run) -> jax.Array:
         possible = (run.num_started < limits.max_rollouts) | jnp.any(run.slots.task >= 0)
-        return jnp.any(wanted(run, limits)) & possible & (run.looks < limits.looks)
+        return jnp.any(wanted(run, limits)) & possible
 
     def body(run: Run) -> Run:
         run = _refill(env, schedule, worker, run, limits)
         alive = jnp.sum(run.slots.work.alive, dtype=jnp.int32)
         most = jnp.maximum(alive - jnp.maximum(alive // _REFILL, 1), 0)
         run = run._replace(slots=run.slots._replace(work=step_on(env, worker.policy, run.slots.work, most)))
-        return _collect_finished(run)._replace(looks=run.looks + 1)
+        return _collect_finished(run)
 
-    return jax.lax.while_loop(goes_on, body, run._replace(looks=jnp.zeros_like(run.looks)))
+    return jax.lax.while_loop(goes_on, body, run)
 
 
 def wanted(run: Run, limits: Limits) -> jax.Array:

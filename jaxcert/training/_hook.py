@@ -10,15 +10,15 @@ import numpy as np
 
 from jaxcert._types import Array
 from jaxcert._validation import check_count
-from jaxcert.certificates import Certificate, certify_safety_level
+from jaxcert.certificates import certify_safety_level
 from jaxcert.certificates._arguments import choose, refuse_choice
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._registry import COUNTING, defaults
-from jaxcert.rollouts import MultiTaskEnv, Policy, brax_policy, certify_adaptive, certify_policy
+from jaxcert.rollouts import MultiTaskEnv, brax_policy, certify_policy
 from jaxcert.rollouts._certify_policy import check_settings
 from jaxcert.rollouts._multi_task import kind_of_returns
 from jaxcert.rollouts._policy import digest
-from jaxcert.training._certifying import Checkpoint, Reached, check_adaptive, first_returns, mean_return, settled
+from jaxcert.training._certifying import Checkpoint, Reached, mean_return, settled
 from jaxcert.training._checkpoint_budget import CheckpointBudget, Ledger
 
 Scalars = Mapping[str, float]
@@ -39,17 +39,13 @@ class CertificationHook:
         thresholds: returns B whose safety is certified.
         safeties: wanted shares of new tasks, for each of which a return is certified.
         num_tasks: n per checkpoint.
-        num_rollouts: m per task; for an adaptive hook, the mean number per task that may be spent.
+        num_rollouts: m per task.
         budget: how delta is spent.
         beta: as in ``certify``.
-        bound: as in ``certify_policy``; for an adaptive hook betting alone.
+        bound: as in ``certify_policy``.
         method: as in ``certify_policy``; for safeties, one that counts lower bounds, by default "binomial".
         deterministic: certify the mode of the policy's distribution instead of its samples.
         max_bytes: as in ``rollouts.collect``.
-        adaptive: certify by ``rollouts.certify_adaptive``: each task is rolled out until it is decided. Needs
-            thresholds alone, since a return is certified from all returns, and takes no other bound or method.
-        until: for an adaptive hook, the safety at which a checkpoint needs no more rollouts. Where its part of delta is
-            too small for that, all tasks are decided.
         stop: a function from a checkpoint to whether training is over; then ``Reached`` is raised. By default never.
         writers: functions of the step and the scalars of each checkpoint.
         log: a file that gets two lines of JSON per checkpoint: its part of delta, before its tasks are drawn, and its
@@ -62,8 +58,8 @@ class CertificationHook:
 
     Raises:
         ImportError: for a log without filelock (extra ``io``).
-        ValueError: for thresholds, safeties or settings that ``certify`` would refuse, that do not go together, or that
-            so few tasks cannot reach; for a damaged log.
+        ValueError: for thresholds, safeties or settings that ``certify`` would refuse, or that do not go together; for
+            a damaged log.
 
     Example:
         >>> import jax
@@ -96,8 +92,6 @@ class CertificationHook:
         method: str | None = None,
         deterministic: bool = True,
         max_bytes: int = 2**30,
-        adaptive: bool = False,
-        until: float | None = None,
         stop: Callable[[Checkpoint], bool | Array] | None = None,
         writers: Sequence[Callable[[int, Scalars], None]] = (),
         log: str | Path | None = None,
@@ -110,12 +104,11 @@ class CertificationHook:
         if self.thresholds.size + self.safeties.size == 0:
             raise ValueError("nothing to certify: give thresholds, or safeties, or both")
         self.sizes = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
-        if method is None and (adaptive or self.safeties.size):
+        if method is None and self.safeties.size:
             method = BINOMIAL.name
-        per_task, chosen = defaults(bound, method, () if adaptive else kind_of_returns(env), beta)
+        per_task, chosen = defaults(bound, method, kind_of_returns(env), beta)
         self.settings = {"beta": beta, "bound": per_task.name, "method": chosen.name}
         self.deterministic, self.stop, self.writers = deterministic, stop, tuple(writers)
-        self.adaptive, self.until = adaptive, until
         self._check()
         self.ledger = Ledger(log)
         self.checkpoints: list[Checkpoint] = []
@@ -134,10 +127,6 @@ class CertificationHook:
                 raise ValueError(f"{values} has the same number twice, up to twelve digits")
         sizes, delta = (self.sizes["num_tasks"], self.sizes["num_rollouts"]), self.budget.level(1)
         check_settings(self.env, self._asked(), *sizes, delta=delta, **self.settings)
-        if self.adaptive:
-            check_adaptive(self.safeties, sizes[0], delta=delta, until=self.until, **self.settings)
-        elif self.until is not None:
-            raise ValueError(f"until is {self.until!r}; expected it with adaptive=True")
         if self.safeties.size:
             choose("method", self.settings["method"], COUNTING)
 
@@ -155,7 +144,7 @@ class CertificationHook:
         self.checkpoints.append(checkpoint)
         scalars, name = self.scalars(checkpoint), digest(params)
         result = {key: value if np.isfinite(value) else None for key, value in scalars.items()}
-        result |= self._facts(checkpoint)
+        result |= self._facts()
         reached = self.stop is not None and bool(self.stop(checkpoint))
         self.ledger.finish(checkpoint.number, checkpoint.step, name, result, reached=reached)
         for writer in self.writers:
@@ -163,64 +152,37 @@ class CertificationHook:
         if reached:
             raise Reached(checkpoint, make_policy)
 
-    def _facts(self, checkpoint: Checkpoint) -> dict[str, Any]:
+    def _facts(self) -> dict[str, Any]:
         beta = self.settings["beta"]
-        facts = {
+        return {
             "deterministic": self.deterministic,
             "num_tasks": self.sizes["num_tasks"],
             "num_rollouts": self.sizes["num_rollouts"],
             "support": [float(end) if np.isfinite(end) else None for end in self.env.support],
-            "adaptive": self.adaptive,
             **self.settings,
             "beta": beta if beta is None or isinstance(beta, str) else float(beta),
         }
-        if self.adaptive and checkpoint.safety is not None:
-            until = None if self.until is None else float(self.until)
-            facts |= {"bound": checkpoint.safety.bound, "until": until, "max_rollouts": self._most()}
-        return facts
 
     def _certified(self, step: int, make_policy: Callable[..., Any], params: Any) -> Checkpoint:
         begin = time.perf_counter()
         number, delta = self.ledger.begin(int(step), self.budget)
         policy = brax_policy(make_policy, settled(params), deterministic=self.deterministic)
-        safety, performance, sample, started = self._found(policy, jax.random.fold_in(self.key, number), delta)
-        mean = mean_return(sample, safety, step, started)
-        certificates = safety if self.thresholds.size else None, performance
-        return Checkpoint(
-            number, int(step), delta, *certificates, mean, time.perf_counter() - begin, params, num_started=started
-        )
-
-    def _found(self, policy: Policy, key: jax.Array, delta: float) -> tuple[Certificate, Any, jax.Array, int]:
-        """Both certificates, returns for their mean, and how many rollouts began, adaptive ones or a fixed number."""
         settings: dict[str, Any] = {**self.settings, "delta": delta, "validate": False}
-        if self.adaptive:
-            settings |= {"max_bytes": self.sizes["max_bytes"], "max_rollouts": self._most(), "until": self.until}
-            del settings["bound"], settings["method"]  # it has one of each
-            n = self.sizes["num_tasks"]
-            run = certify_adaptive(self.env, policy, key, self.thresholds, num_tasks=n, **settings)
-            first = first_returns(run.rollout_task, run.rollout_return, run.state.num_rollouts)
-            return run.certificate, None, first, int(run.num_started)
-        found, level = certify_policy(self.env, policy, key, self._asked(), **self.sizes, **settings), None
+        key, level = jax.random.fold_in(self.key, number), None
+        found = certify_policy(self.env, policy, key, self._asked(), **self.sizes, **settings)
         if self.safeties.size:
             level = certify_safety_level(found.returns, self.safeties, support=self.env.support, **settings)
-        return found.certificate, level, found.returns, found.returns.size
-
-    def _most(self) -> int:
-        """How many rollouts of an adaptive hook there are at most in all."""
-        return self.sizes["num_tasks"] * self.sizes["num_rollouts"]
+        mean = mean_return(found.returns, found.certificate, step)
+        certificates = found.certificate if self.thresholds.size else None, level
+        return Checkpoint(number, int(step), delta, *certificates, mean, time.perf_counter() - begin, params)
 
     def scalars(self, checkpoint: Checkpoint) -> dict[str, float]:
-        """The scalars for logs: ``certify/safety@B``, ``certify/performance@s``, delta, mean return and seconds.
-
-        An adaptive hook adds ``certify/rollouts``, the number that began.
-        """
+        """The scalars for logs: ``certify/safety@B``, ``certify/performance@s``, delta, mean return and seconds."""
         found = {
             "certify/delta": checkpoint.delta,
             "certify/mean_return": checkpoint.mean_return,
             "certify/seconds": checkpoint.seconds,
         }
-        if self.adaptive:
-            found["certify/rollouts"] = float(checkpoint.num_started)
         if checkpoint.safety is not None:
             values = np.asarray(checkpoint.safety.safety, np.float64)
             found |= {f"certify/safety@{_shown(b)}": float(s) for b, s in zip(self.thresholds, values, strict=True)}

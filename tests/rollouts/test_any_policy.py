@@ -112,22 +112,15 @@ def test_a_recurrent_model_keeps_its_state_for_each_episode():
     assert np.all(found > same)
 
 
-def in_third_row(step):
-    return bool(step.obs["grid"][0] == 2)
-
-
-@pytest.mark.parametrize("options", [{}, {"discount": 0.5}, {"target": in_third_row}])
-def test_observations_in_a_dict(options):
-    found = collect_gymnasium(make_lake, walk, LAKES, KEY, num_rollouts=20, **options)
-    assert np.all(found[0] == (0.5**5 if "discount" in options else 1.0))
-    if "target" in options:
-        assert 0 < np.mean(found[1]) < 1
+def test_observations_in_a_dict():
+    found = collect_gymnasium(make_lake, walk, LAKES, KEY, num_rollouts=20)
+    assert np.all(found[0] == 1.0)
 
     def by_table(obs, key):
         table = jnp.zeros(16, int).at[jnp.array(list(WAY))].set(jnp.array(list(WAY.values())))
         return jnp.where(obs["grid"][0] >= 0, table[obs["cell"]], 0)
 
-    np.testing.assert_array_equal(found, collect_gymnasium(make_lake, by_table, LAKES, KEY, num_rollouts=20, **options))
+    np.testing.assert_array_equal(found, collect_gymnasium(make_lake, by_table, LAKES, KEY, num_rollouts=20))
 
 
 def test_taxi_whose_table_is_looked_up_by_the_action():
@@ -172,21 +165,22 @@ def test_actions_of_several_parts_and_observations_of_text():
 
 
 @pytest.mark.parametrize(
-    ("action", "words"),
+    "action",
     [
-        ({"gear": 1}, r"the keys \['gear'\] as action; expected a dict with the keys \['gear', 'pair'\]"),
-        (1, "a int as action; expected a dict"),
-        ({"gear": 1, "pair": 0}, "a int as action; expected a tuple of 2"),
-        ({"gear": 0.0, "pair": 0}, "of type float64; expected whole numbers for Discrete"),
-        ({"gear": 2, "pair": 0}, "the action 2, which is not in Discrete"),
-        ({"gear": np.ones(3, int), "pair": 0}, r"shape \(3,\); expected \(\), the number of one action \(the argmax"),
-        ({"gear": None, "pair": 0}, "a NoneType as action; expected numbers of Discrete"),
-        ({"gear": 0, "pair": ([0.0, np.nan], [0, 1])}, "not finite"),
-        ({"gear": 0, "pair": ([0.0], [0, 1])}, r"shape \(1,\); expected \(2,\)"),
+        {"gear": 1},
+        1,
+        {"gear": 1, "pair": 0},
+        {"gear": 0.0, "pair": 0},
+        {"gear": 2, "pair": 0},
+        {"gear": np.ones(3, int), "pair": 0},
+        {"gear": None, "pair": 0},
+        {"gear": 0, "pair": ([0.0, np.nan], [0, 1])},
+        {"gear": 0, "pair": ([0.0], [0, 1])},
+        {"gear": 0, "pair": ([0.0, 0.0], [0, 257])},
     ],
 )
-def test_actions_that_do_not_fit_are_refused(action, words):
-    with pytest.raises((ValueError, TypeError), match=words):
+def test_actions_that_do_not_fit_are_refused(action):
+    with pytest.raises(ValueError, match=r"the policy gives the action .*; expected one in (Dict|Tuple|Disc|Box|Mult)"):
         collect_gymnasium(lambda task: Parts(), lambda obs: action, [None], KEY, num_rollouts=1)
 
 
@@ -207,8 +201,7 @@ class Payments(gymnasium.Env):
     def step(self, action):
         reward, self.t = self.rewards[self.t], self.t + 1
         over = self.t == len(self.rewards)
-        info = {"is_success": reward == 1.0}
-        return np.array([self.t, reward]), reward, over and self.end == "goal", over and self.end == "time", info
+        return np.array([self.t, reward]), reward, over and self.end == "goal", over and self.end == "time", {}
 
 
 PAYMENTS = [([0.1, -0.3, 0.7, 1.0, 0.2], "goal"), ([0.1, -0.3, 0.7, 1.0, 0.2], "time"), ([-0.1] * 3, "time")]
@@ -218,48 +211,17 @@ def paid(tasks=PAYMENTS, make=lambda task: Payments(*task), num_rollouts=1, **op
     return np.asarray(collect_gymnasium(make, lambda obs: 0, tasks, KEY, num_rollouts=num_rollouts, **options))[:, 0]
 
 
-def exact(rewards, gamma, tail=0):
-    return sum(Fraction(gamma) ** k * Fraction(r) for k, r in enumerate(rewards)) + Fraction(gamma) ** len(
-        rewards
-    ) * Fraction(tail) / (1 - Fraction(gamma))
-
-
 @pytest.mark.parametrize("episode_length", [None, 2])
-@pytest.mark.parametrize("discount", [0.5, 0.96875])  # the same in both precisions
-def test_discounted_returns_are_rounded_down(discount, episode_length):
-    found = paid(discount=discount, episode_length=episode_length)
-    worst = paid(discount=discount, episode_length=episode_length, min_reward=-0.3)
-    for (rewards, end), value, low in zip(PAYMENTS, found, worst, strict=True):
-        counted = rewards[:episode_length]
-        for got, tail in ((value, 0), (low, 0 if end == "goal" and episode_length is None else -0.3)):
-            wanted = exact(counted, discount, tail)
-            assert Fraction(float(got)) <= wanted
-            assert float(wanted) - float(got) < 4e-6
-
-
-def test_events_of_steps():
-    np.testing.assert_array_equal(paid(target=lambda step: step.info["is_success"]), [1, 1, 0])
-    np.testing.assert_array_equal(paid(target=lambda step: step.terminated), [1, 0, 0])
-    np.testing.assert_array_equal(paid(target=lambda step: step.truncated), [0, 1, 1])
-    np.testing.assert_array_equal(paid(target=lambda step: step.obs[0] == 3, avoid=lambda step: False), [1, 1, 1])
-    np.testing.assert_array_equal(
-        paid(target=lambda step: step.obs[0] == 3, avoid=lambda step: step.reward == -0.3), [0, 0, 1]
-    )
-    np.testing.assert_array_equal(paid(target=lambda step: step.obs[0] == 3, episode_length=2), [0, 0, 0])
+def test_sums_are_rounded_down(episode_length):
+    for (rewards, _), found in zip(PAYMENTS, paid(episode_length=episode_length), strict=True):
+        wanted = sum(map(Fraction, rewards[:episode_length]))
+        assert Fraction(float(found)) <= wanted
+        assert float(wanted) - float(found) < 1e-7
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"discount": 1.5}, r"discount is 1.5; expected a number in \[0, 1\]"),
-        ({"discount": 1.0, "min_reward": -1.0}, r"discount is 1.0; expected a number in \[0, 1\)"),
-        ({"discount": 0.5, "min_reward": 1.0}, "min_reward is 1.0; expected finite and not positive"),
-        ({"discount": 0.5, "min_reward": -0.2}, "gave the reward -0.3, below min_reward"),
-        ({"min_reward": -1.0}, "expected a discount with it"),
-        ({"avoid": lambda step: True}, "avoid is given without a target"),
-        ({"target": lambda step: True, "discount": 0.5}, "expected no discount"),
-        ({"target": 3}, "target is 3; expected a function"),
-        ({"target": lambda step: step.reward}, "target gives 0.1 for a step; expected a bool"),
         ({"num_rollouts": 0}, "num_rollouts is 0"),
         ({"num_envs": 0}, "num_envs is 0"),
         ({"episode_length": 0}, "episode_length is 0"),

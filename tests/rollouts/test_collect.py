@@ -301,6 +301,8 @@ def test_environments_that_cannot_be_are_refused():
         dataclasses.replace(WALK, episode_length=0)
     with pytest.raises(ValueError, match=r"support is \(1, 1\)"):
         dataclasses.replace(WALK, support=(1, 1))
+    with pytest.raises(ValueError, match=r"sample_task is 3.0; expected a function from a key to a task"):
+        dataclasses.replace(WALK, sample_task=3.0)
     assert hash(dataclasses.replace(WALK, support=(jnp.float32(0), np.float64(1))))
 
 

@@ -16,18 +16,12 @@ from compilations import compilations
 from scipy import stats
 
 from jaxcert import certify, certify_policy
-from jaxcert.rollouts import Policy, certify_adaptive
+from jaxcert.rollouts import Policy
 from jaxcert.training import CertificationHook, CheckpointBudget, Reached
 from jaxcert.training._checkpoint_budget import Ledger
 
 KEY = jax.random.key(11)
 SIZES = {"num_tasks": 50, "num_rollouts": 20}
-
-
-KINDS = pytest.mark.parametrize("kind", [{}, {"safeties": (), "adaptive": True}], ids=["fixed", "adaptive"])
-
-
-ADAPTIVE = {"thresholds": [0.1, 0.2], "safeties": (), "num_rollouts": 40, "adaptive": True, "until": 0.2}
 
 
 def hook(**changes):
@@ -102,53 +96,8 @@ def test_each_checkpoint_is_certified_afresh():
     assert all(isinstance(value, float) for value in scalars.values())
 
 
-def test_an_adaptive_checkpoint_is_that_of_a_call_of_one_s_own(tmp_path):
-    """With the key and the part of delta of that checkpoint."""
-    one = hook(**ADAPTIVE, log=tmp_path / "log.jsonl")
-    for step, quality in ((0, 0.2), (100, 1.0)):
-        one(step, make_policy, jnp.float32(quality))
-    first, second = one.checkpoints
-    settings = {"num_tasks": 50, "max_rollouts": 2000, "delta": second.delta, "until": 0.2}
-    policy, key = Policy(answer, jnp.float32(1)), jax.random.fold_in(KEY, 2)
-    alone = certify_adaptive(COINS, policy, key, ADAPTIVE["thresholds"], **settings)
-    np.testing.assert_array_equal(second.safety.safety, alone.certificate.safety)
-    np.testing.assert_array_equal(second.safety.num_rollouts_used, alone.certificate.num_rollouts_used)
-    task, returns = np.asarray(alone.rollout_task), np.asarray(alone.rollout_return)
-    assert second.mean_return == pytest.approx(np.mean([returns[np.flatnonzero(task == i)[0]] for i in range(50)]))
-    assert 50 < second.num_started == int(alone.num_started) < 2000
-    # A bad policy takes all that may be spent, a good one little; the certificate at 0.2 is what was wanted.
-    assert first.safety.safety[1] == 0
-    assert 0.2 <= second.safety.safety[1] < 0.25
-    names = {"safety@0.1", "safety@0.2", "delta", "mean_return", "rollouts", "seconds"}
-    assert set(one.scalars(second)) == {f"certify/{name}" for name in names}
-    entry = json.loads((tmp_path / "log.jsonl").read_text().splitlines()[-1])
-    facts = {"adaptive": True, "bound": "sequential", "until": 0.2, "max_rollouts": 2000, "num_tasks": 50}
-    facts["certify/rollouts"] = one.scalars(second)["certify/rollouts"]
-    assert {name: entry[name] for name in facts} == facts
-    assert facts["certify/rollouts"] == second.num_started
-
-
-def test_a_part_of_delta_that_is_too_small_for_the_wanted_safety_ends_nothing_early():
-    """At the first checkpoint 0.917 can be reached, at the second 0.90; then all tasks are decided."""
-    kinds = [hook(**ADAPTIVE | {"until": until}, budget=CheckpointBudget(0.03)) for until in (0.915, None)]
-    for one in kinds:
-        for step in (0, 1):
-            one(step, make_policy, jnp.float32(1))
-    np.testing.assert_array_equal(*(one.checkpoints[1].safety.safety for one in kinds))
-
-
-def test_thresholds_that_every_return_reaches_need_no_rollout(tmp_path):
-    one = hook(**ADAPTIVE | {"thresholds": [-0.5, 0.0]}, log=tmp_path / "log.jsonl")
-    one(0, make_policy, jnp.float32(1))
-    (checkpoint,) = one.checkpoints
-    assert (checkpoint.num_started, np.isnan(checkpoint.mean_return)) == (0, True)
-    assert np.all(np.asarray(checkpoint.safety.safety) > 0.85)
-    assert json.loads((tmp_path / "log.jsonl").read_text().splitlines()[-1])["certify/mean_return"] is None
-
-
-@KINDS
-def test_checkpoints_share_one_compilation(kind):
-    one = hook(**kind)
+def test_checkpoints_share_one_compilation():
+    one = hook()
     one(0, make_policy, jnp.float32(0.2))
     other = jnp.float32(0.4)
     assert compilations(lambda: one(1, make_policy, other)) == 0
@@ -266,15 +215,14 @@ def test_another_budget_spends_no_more_than_is_left(tmp_path, first, then):
     assert spent <= Fraction(max(first.delta, then.delta))
 
 
-@KINDS
-def test_a_policy_that_breaks_down_is_named_and_one_broken_episode_is_told_of(kind):
+def test_a_policy_that_breaks_down_is_named_and_one_broken_episode_is_told_of():
     with pytest.raises(ValueError, match="step 0: no return is finite: actions of the policy, or rewards, are not"):
-        hook(**kind)(0, make_policy, jnp.float32(np.nan))
+        hook()(0, make_policy, jnp.float32(np.nan))
 
     def sometimes(params, deterministic=False):
         return lambda obs, key: (jnp.where(jax.random.uniform(key) < 0.01, jnp.nan, params) * jnp.ones(1), {})
 
-    one = hook(**kind)
+    one = hook()
     with pytest.warns(UserWarning, match="some returns are not finite"):
         one(0, sometimes, jnp.float32(1))
     assert np.isfinite(one.checkpoints[0].mean_return)
@@ -294,15 +242,6 @@ def test_a_policy_that_breaks_down_is_named_and_one_broken_episode_is_told_of(ki
         ({"beta": 2.0}, "beta is 2"),
         ({"beta": "auto"}, "beta is 'auto'; expected a number or None, as safeties are wanted"),
         ({"beta": "best", "safeties": []}, "beta is 'best'; expected a number, or 'auto'"),
-        ({"until": 0.2}, "until is 0.2; expected it with adaptive=True"),
-        ({**ADAPTIVE, "safeties": [0.5]}, "an adaptive hook certifies thresholds alone"),
-        ({**ADAPTIVE, "thresholds": []}, "nothing to certify"),
-        ({**ADAPTIVE, "bound": "hoeffding"}, "bound is 'hoeffding'; an adaptive hook has 'betting' alone"),
-        ({**ADAPTIVE, "method": "scenario", "beta": 1e-4}, "method is 'scenario'; an adaptive hook has 'binomial' alo"),
-        ({**ADAPTIVE, "until": 0.95}, "until is 0.95; 50 tasks certify at most 0.9308"),
-        ({**ADAPTIVE, "until": np.nan}, "until is nan; expected a probability in"),
-        ({**ADAPTIVE, "until": [0.1, 0.2]}, r"until has shape \(2,\); expected one number"),
-        ({**ADAPTIVE, "beta": "auto"}, "beta is 'auto'; expected a number or None for an adaptive hook"),
     ],
 )
 def test_settings_are_refused_before_delta_is_spent(tmp_path, changes, words):
@@ -342,10 +281,9 @@ def test_a_log_without_the_library_that_locks_it_names_the_extra(tmp_path, monke
         hook(log=tmp_path / "log.jsonl")
 
 
-@KINDS
-def test_returns_never_leave_the_device(kind, read_on_the_host):
+def test_returns_never_leave_the_device(read_on_the_host):
     """Only reported values are transferred: a number for each threshold and safety, never one per rollout."""
-    one = hook(**kind)
+    one = hook()
     one(0, make_policy, jnp.float32(1))
     read_on_the_host.clear()
     one(1, make_policy, jnp.float32(1))
@@ -359,7 +297,6 @@ def test_returns_never_leave_the_device(kind, read_on_the_host):
     [
         ({"thresholds": [0.4], "safeties": ()}, ("attained", "clopper_pearson")),
         ({"thresholds": [0.4], "safeties": [0.4]}, ("binomial", "clopper_pearson")),
-        ({"thresholds": [0.4], "safeties": (), "adaptive": True}, ("binomial", "betting")),
         ({"thresholds": [0.4], "safeties": (), "method": "binomial"}, ("binomial", "clopper_pearson")),
     ],
 )
