@@ -26,7 +26,6 @@ from jaxcert.report._curve import curve_or_rows
 from jaxcert.report._in_words import Groups, latex_text
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.html._pages_of_several import write_several
-from jaxcert.report.html._report_tables import by_policy, shown_facts
 from jaxcert.report.plots._axes import drawing
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
@@ -135,9 +134,6 @@ def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **h
     ((name, first),), (own, *others) = answer.certificates.items(), in_one_order(*of_policies)
     if isinstance(own, ReturnsFile) and own.columns and request.metrics:  # as its column the page names all of them
         own = dataclasses.replace(own, columns=own.columns._replace(value=", ".join(request.metrics)))
-    facts = {
-        f"{name}{of}": fact for of, each in by_policy(of_policies) for name, fact in shown_facts(each.path).items()
-    }
     page = {
         **page_of(request, of_policies),
         "returns": own.returns,
@@ -152,7 +148,7 @@ def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **h
     }
     if answer.policies:
         page |= {"against": others[0], "policies": answer.policies}
-    write_report(path, first, protocol=request.digest, facts=facts, **page, **how)
+    write_report(path, first, protocol=request.digest, **page, **how)
 
 
 def _verify_command(json: Path, data: Sequence[ReturnsFile], protocol: Path | None) -> str:
