@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 import jaxcert
 from jaxcert.certificates._certificate import DIFFERENCE
-from jaxcert.report import plot_bounds, plot_certificates, plot_training
+from jaxcert.report import plot_certificates, plot_training
 from jaxcert.report._reasons import Sample
 from jaxcert.report.html import _report_parts
 
@@ -44,15 +44,6 @@ def test_a_curve_says_of_which_tasks_and_policies_it_is():
     assert axes.get_xlabel() == "margin c, each fixed beforehand"
 
 
-def test_bounds_are_in_the_order_of_performance():
-    performances, bound = np.array([0.5, 0.1, 0.9]), np.array([0.4, -np.inf, 0.8])
-    black, line = plot_bounds({"betting": bound}, performances=performances).lines
-    np.testing.assert_array_equal(black.get_ydata(), [0.1, 0.5, 0.9])
-    np.testing.assert_array_equal(line.get_ydata(), [np.nan, 0.4, 0.8])
-    (line,) = plot_bounds({"betting": np.array([0.4, 0.1])}).lines
-    np.testing.assert_array_equal(line.get_ydata(), [0.1, 0.4])
-
-
 def read_off(line, level: float) -> float:
     """The value of a step curve there: of the first of its points that is not below."""
     assert line.get_drawstyle() == "steps-pre"
@@ -75,8 +66,6 @@ def test_the_share_of_tasks_is_drawn_as_the_steps_that_it_has(monkeypatch):
 @pytest.mark.parametrize(
     ("draw", "words"),
     [
-        (lambda: plot_bounds({}), "expected one"),
-        (lambda: plot_bounds({"a": np.zeros(3), "b": np.zeros(2)}), r"shapes \[\(3,\), \(2,\)\]"),
         (lambda: plot_training([recorded(1, None)]), "certificates at thresholds"),
         (lambda: plot_training([]), "expected checkpoints with certificates at thresholds, at least one"),
     ],

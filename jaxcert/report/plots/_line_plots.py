@@ -1,4 +1,4 @@
-"""Plots by task, and over time: certificates by training step, and evidence."""
+"""Plots over time: certificates by training step, and evidence."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._types import Array
 from jaxcert.certificates import confidence, floor_figures
 from jaxcert.report.plots._axes import GREY, drawing, dress, styles
 from jaxcert.returns._labels import quoted
@@ -98,44 +97,4 @@ def _evidence(
         ax.set_yscale("log")
         ax.xaxis.set_major_locator(import_extra("matplotlib.ticker", "plot").MaxNLocator(integer=True))
         dress(ax, ylabel="evidence", **how)
-    return ax
-
-
-def plot_bounds(
-    lower_bounds: Mapping[str, Array], *, performances: Array | None = None, title: str = "", ax: Any = None
-) -> Any:
-    """Draw per-task lower bounds beside each other, tasks in the order of their performance.
-
-    Args:
-        lower_bounds: by their label in the legend, float[n] each, of the same tasks; -inf is not drawn.
-        performances: float[n], exact or as the mean of the returns. Without any, each bound is sorted by itself.
-        title: of the axes.
-        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
-
-    Raises:
-        ValueError: no bound, or arrays that are not [n] with the same n.
-        ImportError: matplotlib is missing (extra `plot`).
-
-    Example:
-        >>> import jaxcert
-        >>> returns = jaxcert.sample_returns("cheetah")
-        >>> found = {"betting": jaxcert.bounds.betting(returns, 0.05, support=(0, 1000))}
-        >>> plot_bounds(found, performances=returns.mean(axis=1)).get_ylabel()
-        'return'
-    """
-    values = {label: np.asarray(bound) for label, bound in lower_bounds.items()}
-    given = [*values.values(), *([] if performances is None else [np.asarray(performances)])]
-    if not values or {one.shape for one in given} != {(len(given[0]),)}:
-        raise ValueError(f"lower_bounds and performances have shapes {[one.shape for one in given]}, expected one [n]")
-    order = None if performances is None else np.argsort(given[-1])
-    with drawing(ax) as ax:
-        if order is not None:
-            ax.plot(given[-1][order], color="black", linewidth=0.9, label="performance")
-        for (label, bound), style in zip(values.items(), styles(), strict=False):
-            ax.plot(
-                np.where(np.isfinite(bound), bound, np.nan)[np.argsort(bound) if order is None else order],
-                label=label,
-                **style,
-            )
-        dress(ax, title=title, xlabel="tasks, from the worst", ylabel="return")
     return ax
