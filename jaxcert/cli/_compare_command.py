@@ -115,7 +115,6 @@ def print_leaderboard(
             request,
             axes=lambda: draw_intervals(request, found),
             document=lambda: leaderboard_document(found),
-            tables=lambda: [found],
             page=lambda path, **how: write_several(path, found, **page_of(request, found.data), **how),
         )
     if not request.outputs.to_stdout:

@@ -183,10 +183,3 @@ def differing(place: str, stated: Any, found: Any, relative: float = 0.0) -> Ite
             yield place, stated, found
     elif stated != found or isinstance(stated, bool) != isinstance(found, bool):
         yield place, stated, found
-
-
-def of_delta(records: Sequence[Mapping[str, Any]], share: float, dtype: str, given: str) -> Iterator[str]:
-    """Certificates whose delta is not the share that each has of one that all share, up to rounding to their type."""
-    for i, record in enumerate(records):
-        found = differing("delta", record["settings"]["delta"], share, 4 * float(np.finfo(dtype).eps))
-        yield from (f"certificate {i + 1}: {line}" for line in told(found, given))

@@ -104,7 +104,6 @@ def write_certificates(
     records: Sequence[Mapping[str, Any]],
     *,
     protocol: str | None = None,
-    checkpoint: Mapping[str, Any] | None = None,
     replace: bool = True,
 ) -> None:
     """Write a certificate file, completely or not at all: records and all that is needed to check them.
@@ -113,7 +112,6 @@ def write_certificates(
         path: the file.
         records: see `certificate_record`.
         protocol: the digest of the protocol that was locked beforehand.
-        checkpoint: which checkpoint of a training run it is.
         replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
@@ -128,7 +126,7 @@ def write_certificates(
         ...     json.loads(path.read_text())["format_version"]
         5
     """
-    document = certificate_document(records, protocol=protocol, checkpoint=checkpoint)
+    document = certificate_document(records, protocol=protocol)
     write_whole(path, document_text(document), replace=replace)
 
 
