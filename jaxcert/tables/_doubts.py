@@ -48,13 +48,11 @@ _REFUSED, NEARLY, WAYS = _SAID["refused"], _SAID["nearly"], _SAID["ways"]
 DOUBTS = {name: " ".join(says.split()) for name, says in {**_REFUSED, **_SAID["warned"]}.items()}
 
 
-def judge(doubts: Iterable[Callable[[Any], Mapping[str, Any] | bool | None]], it: Any, *, first: bool = False) -> None:
-    """Tell of each doubt whose function holds of ``it``, or of the ``first`` such one; what it returns is told, too."""
+def judge(doubts: Iterable[Callable[[Any], Mapping[str, Any] | bool | None]], it: Any) -> None:
+    """Tell of each doubt whose function holds of ``it``; what it returns is told, too."""
     for doubt in doubts:
         if found := doubt(it):
             tell(doubt.__name__, it=it, **(found if isinstance(found, Mapping) else {}))
-            if first:
-                return
 
 
 def tell(doubt: str, /, **found: Any) -> None:

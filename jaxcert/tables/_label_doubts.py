@@ -55,18 +55,12 @@ class Labels:
 
 def ask_about_labels(labels: Sequence[Any]) -> None:
     """Warn of labels that do not seem to number tasks, or that have two parts, such as pi0/push."""
-    tasks = Labels(labels)
-    judge((labels_of_training, done_again, moments), tasks)
-    if len(labels) >= 3 and any(map(is_name, labels)):
-        judge((known_policies, affixes, numbered_trials, two_parts), tasks, first=True)
+    judge((labels_of_training, done_again, tell_more), Labels(labels))
 
 
 def ask_about_trials_of(labels: Sequence[Any]) -> None:
     """Warn of trials that number policies or moments of training, as ckpt_1 and ckpt_2 do, or the trials of several."""
-    trials = Labels(labels, "trials")
-    judge((done_again, moments), trials)
-    if len(labels) > MOST_CONDITIONS:  # a few words are looked at with the tasks that have them
-        judge((known_policies, several_stems), trials, first=True)
+    judge((done_again, tell_more), Labels(labels, "trials"))
 
 
 def ask_about_paths(*names: str) -> None:
@@ -91,10 +85,10 @@ def labels_of_training(it: Labels) -> Found:
 
 
 def done_again(it: Labels) -> Found:
-    """As mug redo, mug [attempt 2], mug (excluded) and mug_best_of_3; or s5_again, where most are such as s1 and s2."""
+    """As mug redo, mug [attempt 2], mug (excluded), mug_best_of_3; or s5_again and s5b, where most are as s1."""
     kinds = Counter(DIGITS.sub("0", text) for text in it.texts)
     (usual, count), *others = [*kinds.most_common(), ("", 0)]
-    more = re.compile(rf"{re.escape(usual)}[\W_]") if others[:-1] and 2 * count > max(5, len(it.texts)) else None
+    more = re.compile(rf"{re.escape(usual)}\D") if others[:-1] and 2 * count > max(5, len(it.texts)) else None
     some = words_in(" ".join(it.texts)) & (WORDS.done_again | WORDS.again | WORDS.aside | _SELECTED)  # of all: quick
     told = (text for text in it.texts if (some and _is_remarked(text)) or (more and more.match(DIGITS.sub("0", text))))
     return next(({"told": text} for text in told), None)
@@ -106,7 +100,17 @@ def _is_remarked(text: str) -> bool:
     return bool(in_brackets or words_in(text) & WORDS.done_again or _BEST.search(text))
 
 
-def moments(it: Labels) -> Found:
+def tell_more(it: Labels) -> Found:
+    """Policies, conditions, moments or trials; a few words of trials are looked at with the tasks that have them."""
+    if it.of == "trials":
+        by_parts = (_name_policies, _have_stems) if len(it.texts) > MOST_CONDITIONS else ()
+    else:
+        are_names = len(it.texts) >= 3 and any(map(is_name, it.labels))
+        by_parts = (_name_policies, _are_affixed, _number_trials, _are_crossed) if are_names else ()
+    return any(told(it) for told in (_are_moments, *by_parts))
+
+
+def _are_moments(it: Labels) -> bool:
     """As ckpt_1 and ckpt_2, or 1000, 2000 and 3000, or 0.5M and 1M, and repetitions as seed_1."""
     if it.of == "tasks" and len(it.texts) < 3:
         return False
@@ -125,31 +129,31 @@ def _long_number(found: re.Match[str]) -> int:
     return int(found[2]) * 10 ** (int(found[3][1:]) if found[3][:1] == "e" else _ZEROS[found[3].lower()])
 
 
-def known_policies(it: Labels) -> Found:
+def _name_policies(it: Labels) -> bool:
     """As gpt-4o:1 and claude-3:1, policy=a and policy=b, or s1_ours and s1_baseline."""
     ends = ({*part.tolist()} for parts in it.parts for part in parts)
     variants = any(len(end) <= MOST_CONDITIONS and words_in(" ".join(end)) & WORDS.variants for end in ends)
     return variants or name_several(it.texts) or any(map(_OF_POLICY.search, it.texts))
 
 
-def affixes(it: Labels) -> Found:
+def _are_affixed(it: Labels) -> bool:
     """An affix turns most labels of one half into the other half, as _ft in mug and mug_ft."""
     known, lengths, found = {*it.texts}, {*map(len, it.texts)}, Counter[str]()
     for text in it.texts:
         found.update({text[i:] for i in lengths if 0 < i < len(text) and text[:i] in known})
         found.update({text[:-i] for i in lengths if 0 < i < len(text) and text[-i:] in known})
     affix, times = next(iter(found.most_common(1)), ("", 0))
-    return {"affix": affix} if words_in(affix) and times >= max(3, 0.4 * len(it.texts)) else None
+    return bool(words_in(affix)) and times >= max(3, 0.4 * len(it.texts))
 
 
-def numbered_trials(it: Labels) -> Found:
+def _number_trials(it: Labels) -> bool:
     """As mug #1 or mug_trial_1."""
     counted = [found[1] for text in it.texts if (found := _COUNTED.fullmatch(text))]
     are_counted = len(counted) == len(it.texts) > len({*counted}) > 1
     return are_counted or any(all(tells(each).trial for each in last) and len({*a}) < len(a) for a, last in it.parts)
 
 
-def two_parts(it: Labels) -> Found:
+def _are_crossed(it: Labels) -> bool:
     """As pi0/push and act/push, each with each, unless one part numbers the tasks of the other."""
     for one, other in it.parts:
         first, second, last = map(coded, (one, other, np.asarray([re.split(r"[\W_]+", each)[-1] for each in other])))
@@ -160,7 +164,7 @@ def two_parts(it: Labels) -> Found:
     return False
 
 
-def several_stems(it: Labels) -> Found:
+def _have_stems(it: Labels) -> bool:
     """As exp1_seed1 and exp2_seed1."""
     return 1 < len(stems_of(it.texts)) <= len(it.texts) / 2
 
@@ -185,7 +189,7 @@ def ask_about_parts(columns: Columns, parts: Sequence[Any], label: Callable[[Col
 def ask_about_unique_labels(read: Read) -> None:
     """Warn of labels that number the rows, by times or ids of trials, or beside a column that labels the tasks."""
     if 2 < len(read.task.entries) == len(read.task.places):
-        judge((marks_of_trials, labels_of_rows), read, first=True)
+        judge((marks_of_trials, labels_of_rows), read)
 
 
 def marks_of_trials(it: Read) -> Found:

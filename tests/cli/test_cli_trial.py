@@ -61,7 +61,7 @@ def test_labels_are_looked_at_before_the_first_trial(tmp_path):
     assert "tasks hold '1' and '1.0', which differ in spelling alone" in refused(*start, "1,1.0,2")
     other = ("trial", "start", tmp_path / "other.jsonl", *start[3:], "mug,mug.")
     assert "tasks hold 'mug' and 'mug.': if they are one task, it is counted twice" in command(*other).err
-    assert "if these are checkpoints" in command(*start, "ckpt_1,ckpt_2,ckpt_3").err
+    assert "if these tell policies" in command(*start, "ckpt_1,ckpt_2,ckpt_3").err
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 """What is refused: one line on stderr that says why, status 2, and no file is begun or changed."""
 
 import shlex
-import shutil
-from importlib import resources
 
 import numpy as np
 import pytest
@@ -180,7 +178,7 @@ LINES = CASES.strip("\n").split("\n")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Returns in arrays and tables, protocols, logs with a trial, and a file that is somebody's."""
+    """Returns in arrays and tables, a protocol, logs with a trial, and a file that is somebody's."""
     folder = tmp_path_factory.mktemp("refused")
     for name, returns in (("r", RETURNS), ("b", 0.9 * RETURNS), ("c", 0.8 * RETURNS), ("few", RETURNS[:39])):
         np.savez(folder / f"{name}.npz", returns=returns)
@@ -189,22 +187,10 @@ def folder(tmp_path_factory):
     np.savez(folder / "swapped.npz", returns=RNG.uniform(0, 0.1, (50, 40)) + np.linspace(0, 0.9, 40))
     (folder / "mine.json").write_text("mine")
     np.savez(folder / "s.npz", returns=np.ones((5, 4), bool))
-    with resources.as_file(resources.files("jaxcert") / "data" / "zones_policy.npz") as policy:
-        (folder / "training").mkdir()
-        for name in ("pol.npz", "training/policy_000000000100.npz"):
-            shutil.copy(policy, folder / name)
-    (folder / "link.npz").symlink_to(folder / "pol.npz")
-    (folder / "t.csv").write_text("task_id,episode_id,total_return\n0,0,1\n")
-    for name, out in (("s.toml", "t.csv"), ("s.csv", "s.csv")):
-        grid = f'[data]\nreturns = ["t.csv"]\nsupport = [0, 1]\n[grid]\nthresholds = [0.5]\n[run]\nout = "{out}"\n'
-        (folder / name).write_text(grid)
     (folder / "arms.csv").write_text("task,arm,success\n0,a,1\n1,a,1\n0,b,0\n1,b,1\n")
     rows = [f"{i},{j},{RETURNS[i, j]},{RETURNS[i, j] / 2}" for i, j in np.ndindex(40, 20)]
     (folder / "m.csv").write_text("\n".join(["task,episode,reward,cost", *rows, ""]))
-    others = {"p": {}, "score": {"value": "score"}, "mass": {"task": "mass"}, "value": {"value": "total_return"}}
-    others |= {"cheetah": {"environment": "cheetah"}, "huge": {"num_tasks": 10**18}}
-    for name, more in others.items():
-        Protocol(**{**LOCKED, **more}).write(folder / f"{name}.toml")
+    Protocol(**LOCKED).write(folder / "p.toml")
     for name, words in (("run", SHORT["COINS"]), ("ab", "--policies new,old --delta 0.05 --seed 1 --pairs 60")):
         assert command("trial", "start", folder / f"{name}.jsonl", *words.split()).status == 0
     assert command("trial", "add", folder / "ab.jsonl", "--policy", "new", "--success").status == 0

@@ -420,36 +420,37 @@ def test_other_arrays_are_named_and_moments_of_training_refused(tmp_path):
     np.savez(path, returns=returns, about="of May", net=np.arange(30) % 2, names=["ppo", "sac"] * 15)
     assert read_returns(path).unread == ("net", "names")
     np.savez(path, returns=returns, task_names=[f"{('ppo', 'sac')[i % 2]}/s{i}" for i in range(30)])
-    with pytest.warns(UserWarning, match="in which policies seem to be named"):
+    with pytest.warns(UserWarning, match=TASKS_TELL):
         read_returns(path)
     np.savez(path, returns=returns, timesteps=np.arange(30) * 1000)
     with pytest.raises(ValueError, match="holds the array 'timesteps', as a learning curve does"):
         read_returns(path)
 
 
-OF_TASKS = "labels of tasks such as .* if they end with the number of a trial"
+TASKS_TELL, TRIALS_TELL = (f"labels of {of} are such as .* if these tell policies" for of in ("tasks", "trials"))
 
 
 @pytest.mark.parametrize(
     ("label", "trial", "message"),
     [
-        ("ckpt_{0}", "{0}", "such as 'ckpt_0' and 'ckpt_5': if these are checkpoints"),
-        ("seed{0}", "{0}", "such as 'seed0'"),
-        ("step {0}", "{0}", "such as 'step 0'"),
-        ("{0}000", "{0}", "such as '0000' and '5000': if these are"),
-        ("{0}k", "{0}", "such as '0k' and '5k': if these are"),
-        ("mug{1}_trial{0}", "{0}", OF_TASKS),
-        ("mug #{0}|cup #{0}", "{0}", OF_TASKS),
-        ("mug_demo_{0}|cup_demo_{0}", "{0}", OF_TASKS),
-        ("gpt-4o:HumanEval/{0}|claude-3:HumanEval/{0}", "{0}", "in which policies seem to be named"),
-        ("mug{0}a|mug{0}a_ft", "{0}", "one often is the other with '_ft'"),
-        ("mug{0}a|ft_mug{0}a", "{0}", "one often is the other with 'ft_'"),
-        ("{0}", "gpt4o-run{0}|o3-run{0}", "if their words tell policies or conditions apart"),
-        ("{0}", "gpt4o-run{0}|claude-run{0}", "labels of trials are such as .* in which policies seem to be named"),
-        ("{0}", "exp1_seed{0}|exp2_seed{0}", "if their words tell policies or conditions apart"),
-        *(("{0}", trial, "they are no trials of one policy") for trial in ("ckpt_{0}", "policy{0}", "{0}000")),
-        *(("{0}", trial, "they are no trials of one policy") for trial in ("epoch_{0}", "eval@{0}00k")),
-        ("{0}", "model_{0}000.pt", "they are no trials of one policy"),
+        ("ckpt_{0}", "{0}", "such as 'ckpt_0' and 'ckpt_5': if these tell policies, conditions, moments"),
+        *((label, "{0}", TASKS_TELL) for label in ("seed{0}", "step {0}", "{0}000", "{0}k", "mug{1}_trial{0}")),
+        *(
+            (label, "{0}", TASKS_TELL)
+            for label in ("mug #{0}|cup #{0}", "mug_demo_{0}|cup_demo_{0}", "mug_seedA|mug_seedB|cup_seedA|cup_seedB")
+        ),
+        *(
+            (label, "{0}", TASKS_TELL)
+            for label in ("gpt-4o:HumanEval/{0}|claude-3:HumanEval/{0}", "mug{0}a|mug{0}a_ft", "mug{0}a|ft_mug{0}a")
+        ),
+        *(
+            ("{0}", trial, TRIALS_TELL)
+            for trial in ("gpt4o-run{0}|o3-run{0}", "gpt4o-run{0}|claude-run{0}", "exp1_seed{0}|exp2_seed{0}")
+        ),
+        *(
+            ("{0}", trial, TRIALS_TELL)
+            for trial in ("ckpt_{0}", "policy{0}", "{0}000", "epoch_{0}", "eval@{0}00k", "model_{0}000.pt")
+        ),
         *((label, "{0}", "") for label in ("1.{0}", "403e66{0}", "{0:03}", "pick-v{0}", "task1{0}|task1{0}0", "{0}0")),
         *((label, "{0}", "") for label in ("arm_reach_{0}", "step_stool_{0}", "{0}", "8f3a9{0}", "os/8f3a9{0}")),
         *((label, "{0}", "") for label in ("2026-01-0{0}", "mug_object0{0}")),

@@ -308,7 +308,7 @@ def test_a_last_task_that_sums_up_others_is_refused(tmp_path):
 LABELS = {
     "'mug' and 'mug\ufe0f', which differ in spelling alone": ["mug", "mug\ufe0f", "S2"],
     "holds 'S0' and 's0': if they are one task, it is counted twice": ["S0", "s0", "S1"],
-    "in which policies seem to be named": [f"{policy}/k{i}x" for policy in ("pi0", "act") for i in range(3)],
+    "if these tell policies": [f"{policy}/k{i}x" for policy in ("pi0", "act") for i in range(3)],
     "tell of training": ["train/a", "train/b", "train/c"],
 }
 

@@ -290,6 +290,13 @@ SAID = [
     ),
     (of_trials(lambda i, j: f"k{i}", lambda i, j: f"{j}{redone(i, j)}"), "(labels of trials are such as '0 (redo)')"),
     (of_trials(lambda i, j: f"k{i}{redone(i, j)}", lambda i, j: j), "(labels of tasks are such as 'k1 (redo)')"),
+    *(
+        (
+            of_trials(lambda i, j: f"k{i}", lambda i, j, x=x: f"{9 * i + j}{x * (j == 1 > i)}"),
+            f"('1{x}': if what failed)",
+        )
+        for x in "b*"
+    ),
     (of_trials(lambda i, j: f"k{i} [attempt {j}]", lambda i, j: 0), "(labels of tasks are such as 'k0 [attempt 0]')"),
     (of_trials(lambda i, j: f"k{i} (excluded)", lambda i, j: j), "(labels of tasks are such as 'k0 (excluded)')"),
     (
@@ -297,10 +304,10 @@ SAID = [
         "(labels of tasks are such as 'k1_dropped')",
     ),
     (of_trials(lambda i, j: f"k{i}_best_of_3", lambda i, j: j), "(labels of tasks are such as 'k0_best_of_3')"),
-    (of_trials(lambda i, j: f"k{i}_{('ours', 'baseline')[i % 2]}", lambda i, j: j), "(in which policies seem to be)"),
-    (of_trials(lambda i, j: f"policy={'ab'[i % 2]} k{i}", lambda i, j: j), "(in which policies seem to be named)"),
-    (of_trials(lambda i, j: f"it{500 * i}", lambda i, j: j), "(if these are checkpoints)"),
-    (of_trials(lambda i, j: f"{0.5 * i}M", lambda i, j: j), "(if these are checkpoints)"),
+    (of_trials(lambda i, j: f"k{i}_{('ours', 'baseline')[i % 2]}", lambda i, j: j), "(if these tell policies)"),
+    (of_trials(lambda i, j: f"policy={'ab'[i % 2]} k{i}", lambda i, j: j), "(if these tell policies)"),
+    (of_trials(lambda i, j: f"it{500 * i}", lambda i, j: j), "(if these tell policies)"),
+    (of_trials(lambda i, j: f"{0.5 * i}M", lambda i, j: j), "(if these tell policies)"),
     (of_trials(lambda i, j: f"k{i}", lambda i, j: f"net{j}"), "(labels of trials are such as 'net0' and)"),
     (of_trials(lambda i, j: f"k{i}", lambda i, j: f"w{j:02}.pt"), "(labels of trials are such as 'w00.pt' and)"),
     (

@@ -126,7 +126,7 @@ SAID = [
     *((of(TASKS, **ALL, **PEOPLE), {"task": f"task,{name}"}, SPLIT) for name in PEOPLE),
     (split(("clean", "dark"), 3, "t{1}x", "suite,task"), {"task": "suite,task"}, SPLIT),
     *((split((1, 2), 4, label, names), {"task": names}, "") for label, each in BOTH.items() for names in each),
-    *((of(each), ONCE, "(have two parts, each with each)") for each in OF_EACH.values()),
+    *((of(each), ONCE, "(if these tell policies)") for each in OF_EACH.values()),
     *((of(each), ONCE, "") for each in OF_SUITE.values()),
     *(
         (of(each, success=[True, False] * 3), ONCE, "(each row has a task of its own, and its label, ")
