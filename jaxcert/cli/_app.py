@@ -17,7 +17,7 @@ from jaxcert.cli._typed import as_read, remember, usage_told
 # Each is the function `command` of its own module, which is imported, with JAX, when the command runs or prints help.
 _COMMANDS = (
     *("certify", "choose", "compare", "verify", "plan", "monitor"),
-    *("lock", "demo", "rollout", "trial"),
+    *("lock", "demo", "trial"),
 )
 _AS_TYPED: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False, "add_completion": False}
 

@@ -1,5 +1,6 @@
 """`jaxcert lock`: the settings of an experiment, written down before its data."""
 
+import hashlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert._files import content_of
 from jaxcert.certificates._registry import COUNTING, METHODS
 from jaxcert.cli import _console
 from jaxcert.cli._asking import Asking, with_asking
@@ -18,7 +20,6 @@ from jaxcert.questions._registry import usual_questions
 from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import check_certifiable
 from jaxcert.returns._strata import frequencies_of
-from jaxcert.training._found_policies import digest_of, environment_facts
 
 _ASKED = askable(num_inputs=1)
 
@@ -36,15 +37,15 @@ def command(
     tasks: int = option("N", "Number of tasks.", default=...),
     rollouts: int = option("M", "Rollouts of each task.", default=...),
     metric: str | None = option("TEXT", "What a return is, in words."),
-    environment: str | None = option("NAME", "Name of the environment, or MODULE:NAME of your own."),
-    policy: Path | None = option("FILE", "Policy file, or MODULE:NAME of your own; its hash is kept."),
-    seed: int | None = option("S", "Seed of `jaxcert rollout`.", min=0),
+    environment: str | None = option("NAME", "Name of the environment."),
+    policy: Path | None = option("FILE", "File of the policy; its SHA-256 is kept."),
+    seed: int | None = option("S", "Seed of the tasks and rollouts.", min=0),
     task: str | None = option("NAME", "Column of the tasks, in a table of returns."),
     value: str | None = option("NAME", "Column of the returns, in a table of returns."),
     strata: str | None = option("NAME", "Column of the strata, within which tasks are drawn."),
     of_stratum: list[str] | None = option("LABEL=N", "How many of the tasks are drawn from a stratum (repeatable)."),
     stochastic: bool | None = flag(
-        "Whether `jaxcert rollout` samples actions; else left open.", "--stochastic/--deterministic", default=None
+        "Whether the policy samples its actions; else left open.", "--stochastic/--deterministic", default=None
     ),
     *,
     asking: Asking,
@@ -72,8 +73,8 @@ def command(
         question=asking.question,
         options=asking.options,
         metric=metric,
-        **({} if environment is None else environment_facts(environment)),
-        policy_sha256=None if policy is None else digest_of(policy),
+        environment=environment,
+        policy_sha256=None if policy is None else hashlib.sha256(content_of(policy, "a policy")).hexdigest(),
         seed=seed,
         task=task,
         value=value,

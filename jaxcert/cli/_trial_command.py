@@ -11,7 +11,6 @@ from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _trial_texts
 from jaxcert.cli._options import argument, flag, option, options, several, with_group
 from jaxcert.cli._outputs import FORCE, JSON, WITNESS, check_outputs, check_witness, write_plot
-from jaxcert.cli._run import SCHEDULES_NAMED
 from jaxcert.cli._typed import refuse_both, typed_among
 from jaxcert.report import write_certificates
 from jaxcert.report._exact_check import proof_command
@@ -20,6 +19,7 @@ from jaxcert.report.plots._line_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._declared import outcomes_of
 from jaxcert.rollouts._paired_trials import open_trials
+from jaxcert.rollouts._slots import SCHEDULES
 
 # More than anybody tries by hand: a slip of the pen.
 _MOST_TASKS = 10_000
@@ -35,7 +35,7 @@ class OfTasks(NamedTuple):
     beta: float = option("P", "Probability with which a task below a threshold may pass.", default=0.05)
     give_up: float | None = option("W", "Leave a task with less evidence; by default 0.5, or 0.1.")
     max_trials: int | None = option("M", "Leave a task after so many; for successes by default 100.")
-    schedule: str = option("NAME", f"Which task `next` advises: one of {SCHEDULES_NAMED}.", default="closest")
+    schedule: str = option("NAME", f"Which task `next` advises: one of {', '.join(SCHEDULES)}.", default="closest")
 
     def start(self, log: Path, *, successes: bool, **settings: Any) -> Trials:
         """A log of trials of tasks."""

@@ -24,7 +24,7 @@ from jaxcert.questions._registry import checked_options, usual_questions
 _FORMAT_VERSION = 1
 _METHOD = "binomial"
 # Fields that a protocol may leave open.
-_OPTIONAL = ("metric", "environment", "environment_sha256", "policy_sha256", "seed", "task", "value", "deterministic")
+_OPTIONAL = ("metric", "environment", "policy_sha256", "seed", "task", "value", "deterministic")
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
@@ -48,9 +48,8 @@ class Protocol:
         question: what is asked, a name of `jaxcert.questions`; by default "safety" of thresholds, or "safety_level".
         options: settings that few questions have, by their names.
         metric: what a return is, in words.
-        environment: name of the environment, as `jaxcert rollout` takes it.
-        environment_sha256: of an environment of one's own, as `jaxcert rollout` records it.
-        policy_sha256: SHA-256 of the policy file, or as `jaxcert rollout` records it of a policy of one's own.
+        environment: name of the environment.
+        policy_sha256: SHA-256 of the policy's file.
         seed: of the tasks and rollouts.
         task: which column of a table of returns holds the tasks; if it is open, the one that is read unnamed.
         value: which column holds the returns; if it is open, the one that is read unnamed.
@@ -81,7 +80,6 @@ class Protocol:
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     metric: str | None = None
     environment: str | None = None
-    environment_sha256: str | None = None
     policy_sha256: str | None = None
     seed: int | None = None
     task: str | None = None
@@ -190,9 +188,8 @@ class Protocol:
             raise ValueError(f"of_strata is {_shown(counts)}; {what}")
         if not isinstance(self.deterministic, bool | None):
             raise ValueError(f"deterministic is {self.deterministic!r}; expected true or false")
-        for name in ("environment_sha256", "policy_sha256"):
-            if (digest := getattr(self, name)) is not None and not _SHA256.fullmatch(str(digest)):
-                raise ValueError(f"{name} is {digest!r}; expected 64 hexadecimal digits")
+        if self.policy_sha256 is not None and not _SHA256.fullmatch(str(self.policy_sha256)):
+            raise ValueError(f"policy_sha256 is {self.policy_sha256!r}; expected 64 hexadecimal digits")
         if self.seed is not None and not (type(self.seed) is int and 0 <= self.seed < 2**32):
             raise ValueError(f"seed is {self.seed!r}; expected an integer from 0 to {2**32 - 1}")
 

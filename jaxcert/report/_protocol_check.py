@@ -20,7 +20,7 @@ from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._roles import Columns
 from jaxcert.tables._written import returns_facts
 
-_ORIGIN = ("environment", "environment_sha256", "policy_sha256", "seed", "deterministic")
+_ORIGIN = ("environment", "policy_sha256", "seed", "deterministic")
 # The fields of a protocol besides the settings.
 _SETTLED = ("fixed_beforehand", "note")
 
@@ -54,7 +54,7 @@ def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
     picked = [f"only rows with {' and '.join(rows)} are read, which the protocol does not lock"] if rows else []
     return [*picked, *locked.contradictions(found), *_of_open_columns(locked, columns, data.usual_columns)] + [
         f"{name} is not recorded in the file of returns, the protocol says {getattr(locked, name)}; expected a file "
-        f"that records it, such as one of `jaxcert rollout`, or a protocol locked without {name}"
+        f"that records it, such as one of `write_returns(..., facts=...)`, or a protocol locked without {name}"
         for name in unknown
     ]
 

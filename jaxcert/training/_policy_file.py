@@ -134,25 +134,6 @@ def load_policy(path: str | Path, *, environment: str, deterministic: bool = Tru
         return NETWORKS[about["network"]](arrays, deterministic)
 
 
-def policy_facts(path: str | Path) -> dict[str, Any]:
-    """The facts in a policy file.
-
-    Args:
-        path: the file.
-
-    Returns:
-        ``environment``, ``network``, and the facts with which it was saved.
-
-    Raises:
-        ValueError: for a file that is damaged.
-
-    Example:
-        >>> policy_facts("policy.npz")["environment"]  # doctest: +SKIP
-        'cheetah'
-    """
-    return _read(path)[1]
-
-
 def sample_policy(name: str, *, deterministic: bool = True) -> Policy:
     """A trained policy shipped with the package.
 

@@ -130,9 +130,7 @@ def test_ctrl_c_while_compiling_ends_the_process_with_130(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--help"], [], ["-h"], ["certify", "--help"], ["certify", "-h"], ["rollout", "-h"]]
-)
+@pytest.mark.parametrize("arguments", [["--help"], [], ["-h"], ["certify", "--help"], ["certify", "-h"]])
 def test_help(arguments):
     assert said(*arguments).lstrip().startswith("Usage: jaxcert")
 
@@ -153,11 +151,11 @@ def test_a_refusal_as_a_process():
 
 
 def test_a_name_beside_which_no_other_has_room_is_refused_beforehand(tmp_path):
-    longest = tmp_path / ("ä" * 113 + ".npz")
+    longest = tmp_path / ("ä" * 112 + ".jsonl")
     assert len(longest.name.encode()) == 230
     write_whole(check_output(longest), b"1")
-    too_long = tmp_path / ("ä" * 114 + ".npz")
-    begin = ("rollout", "simple_grid", "--tasks", 3, "--rollouts", 2, "--out", too_long)
+    too_long = tmp_path / ("ä" * 113 + ".jsonl")
+    begin = ("trial", "start", too_long, "--tasks", "a,b,c", "--threshold", 0.5, "--delta", 0.1, "--successes")
     assert "a name of 232 bytes; expected at most 230" in refused(*begin)
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -170,9 +168,6 @@ COMMANDS = {
     "lock": lambda file, good: (
         *("lock", good.with_name("q.toml"), "--support", 0, 1, "--delta", 0.1, "--tasks", 9, "--rollouts", 2),
         *("--threshold", 0.5, "--policy", file),
-    ),
-    "rollout --protocol": lambda file, good: (
-        *("rollout", "simple_grid", "--protocol", file, "--out", good.with_name("out.npz")),
     ),
 }
 

@@ -1,4 +1,4 @@
-"""`jaxcert plan`, and the advice of `jaxcert certify` and `jaxcert rollout`."""
+"""`jaxcert plan`, and the advice of `jaxcert certify`."""
 
 import json
 import re
@@ -87,14 +87,6 @@ def test_a_vacuous_certificate_says_why_unasked():
     session(f"""
         certify pilot.npz {SUPPORT} --delta 0.01 --threshold 0.5 --threshold 0.9 -> !at threshold 0.5: | {why}
         certify pilot.npz {SUPPORT} --delta 0.01 --safety 0.99 -> at safety 0.9900: 40 tasks can certify 0.8912 at most
-    """)
-
-
-def test_rollout_warns_beforehand():
-    size = "rollout bridge_world_left --tasks 10 --rollouts 4 --out r.npz"
-    session(f"""
-        {size} --seed 0 --threshold 0.6 --safety 0.9 ~> warning: 10 tasks can certify | 0.9 needs 47
-        {size} --seed 1 --force ->
     """)
 
 

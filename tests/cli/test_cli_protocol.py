@@ -1,4 +1,4 @@
-"""The whole way on the command line: plan, lock, roll out, certify, verify; a gate; and what is never replaced."""
+"""The whole way on the command line: plan, lock, certify, verify; a gate; and what is never replaced."""
 
 import json
 
@@ -7,12 +7,11 @@ import pytest
 from cli_harness import session, table
 
 from jaxcert.report import Protocol
-from jaxcert.tables import returns_facts
+from jaxcert.tables import write_returns
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 SIZES, HALF = "--tasks 40 --rollouts 20", "--threshold 0.5"
 SHORT = {"SETTINGS": "--support 0 1 --delta 0.05", "HALF": HALF, "LOCK": f"--support 0 1 --delta 0.05 {SIZES}"}
-GRID = "rollout simple_grid"
 
 
 @pytest.fixture(autouse=True)
@@ -25,13 +24,19 @@ def run(script):
     return session(script, **SHORT)
 
 
+def made(file, seed, *, num_tasks=40, num_rollouts=20):
+    """Successes in a world, whose file says where they are from."""
+    passed = np.random.default_rng(seed).random((num_tasks, num_rollouts)) < 0.8
+    write_returns(file, passed.astype(float), facts={"environment": "grid", "seed": seed, "deterministic": True})
+
+
 def test_the_whole_way(folder):
-    """With the illustrative grid, whose policy is shipped."""
+    made("a.npz", 1, num_tasks=30)
     planned = "--threshold 0.5 --safety 0.7 --delta 0.05 --support 0 1 --max-rollouts 20 --design clopper_pearson"
-    run(f"{GRID} --tasks 30 --rollouts 20 --out a.npz --seed 1")
     digest = run(f"plan a.npz {planned} --lock p.toml").splitlines()[-1].rpartition(" ")[2]
-    run(f"""
-        {GRID} --protocol p.toml --out b.npz --seed 2
+    locked = Protocol.read("p.toml")
+    made("b.npz", 2, num_tasks=locked.num_tasks, num_rollouts=locked.num_rollouts)
+    run("""
         certify b.npz --protocol p.toml --json c.json
         verify c.json b.npz --protocol p.toml -> = verified: 1 certificate, 1 statement
     """)
@@ -79,10 +84,6 @@ def test_nothing_is_replaced_without_force(folder):
         assert (folder / name).read_text() == "mine"
         run(f"{asked} --force")
         assert (folder / name).read_bytes() != b"mine"
-    run(f"""
-        {GRID} --tasks 3 --rollouts 2 --out r.npz => exists
-        {GRID} --tasks 3 --rollouts 2 --out r.npz --force
-    """)
 
 
 def test_settings_come_from_the_protocol():
@@ -95,16 +96,15 @@ def test_settings_come_from_the_protocol():
 def test_other_data_are_refused():
     """Too few rollouts, of another origin, or of none that their file knows."""
     np.savez("short.npz", returns=RETURNS, where=np.arange(800).reshape(40, 20) < 795)
-    made = f"{GRID} {SIZES} --seed 8 --out"
-    run(f"""
+    for suffix in ("npz", "parquet"):
+        made(f"of.{suffix}", 8)
+    run("""
         lock p.toml LOCK HALF
         certify short.npz --protocol p.toml => 1 task has fewer rollouts than the protocol says
         lock seed.toml LOCK HALF --seed 7
         certify r.npz --protocol seed.toml => seed is not recorded in the file of returns, the protocol says 7; expected
-        lock grid.toml LOCK HALF --environment simple_grid --seed 7
-        {made} of.npz
+        lock grid.toml LOCK HALF --environment grid --seed 7
         certify of.npz --protocol grid.toml => seed is 8, the protocol says 7
-        {made} of.parquet
         certify of.parquet --protocol grid.toml => seed is 8, the protocol says 7
     """)
 
@@ -166,37 +166,18 @@ def test_the_number_of_tasks_of_each_stratum_is_locked(folder):
     """)
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"thresholds": (0.5,), "bound": "empirical_bernstein"}, "empirical_bernstein needs at least 2"),
-        ({"thresholds": (0.5, 0.5)}, "threshold 0.5 is given twice"),
-        ({"safeties": (0.5,), "beta": "auto"}, "beta is 'auto'; expected a number"),
-        ({"safeties": (0.5,), "method": "soft"}, "soft adds up evidence"),
-    ],
-)
-def test_rollouts_that_certify_would_refuse_by_the_protocol_are_not_begun(folder, settings, words):
-    """As `lock` refuses them, but the file was written otherwise."""
-    Protocol(support=(0, 1), delta=0.05, num_tasks=4, num_rollouts=1, **settings).write("q.toml")
-    run(f"{GRID} --protocol q.toml --out new.npz => ^error: q.toml: | {words}")
-    assert not (folder / "new.npz").exists()
-
-
 def test_a_protocol_settles_whether_actions_are_sampled():
-    sizes = "lock {}.toml --support 0 1 --delta 0.05 --tasks 3 --rollouts 2 HALF"
-    told = "--stochastic: deterministic is False, the protocol says True"
+    made("new.npz", 1)
     run(f"""
         lock mode.toml LOCK HALF --policy {__file__} --deterministic
-        rollout zones --out new.npz --protocol mode.toml --stochastic => {told}
-        {sizes.format("sampled")} --stochastic
-        {GRID} --out new.npz --protocol sampled.toml => simple_grid has no stochastic form
-        {sizes.format("open")}
-        {GRID} --out new.npz --protocol open.toml
+        certify new.npz --protocol mode.toml => policy_sha256 is not recorded
+        lock sampled.toml LOCK HALF --stochastic
         certify new.npz --protocol sampled.toml => deterministic is True, the protocol says False
+        lock open.toml LOCK HALF
+        certify new.npz --protocol open.toml
     """)
     locked = [Protocol.read(f"{name}.toml").deterministic for name in ("mode", "sampled", "open")]
     assert locked == [True, False, None]
-    assert returns_facts("new.npz")["deterministic"] is True
 
 
 def test_a_design_that_cannot_succeed_is_told_before_its_data(there):

@@ -21,11 +21,6 @@ SHORT = {
     "REQUIRE": "certify m.csv --delta 0.1 --requirement",
     "ASKED": "'reward >= 0.4 in 0 1' --requirement 'cost <= 0.6 in 0 1'",
     "LOCK": "lock new.toml --delta 0.05 --tasks 40 --rollouts 20",
-    "ROLLOUT": "rollout bridge_world_left --tasks 20 --out new.npz",
-    "DECIDE": "rollout bridge_world_left --tasks 20 --out new.npz --threshold 0.3 --delta 0.1",
-    "KEPT": "rollout simple_grid --protocol p.toml --out new.npz",
-    "FIXED": "rollout --tasks 3 --rollouts 2 --force",
-    "FREE": "rollout --tasks 3 --threshold 0.5 --force",
     "COINS": "--tasks a,b --threshold 0.8 --delta 0.05 --successes",
     "PAIRS": "trial start new.jsonl --delta 0.05 --policies",
     "PLAN": "plan r.npz --support 0 1 --delta 0.1",
@@ -133,36 +128,6 @@ LOCK --support 0 1 --threshold 0.5,0.500000000001 => is given twice, as float32 
 LOCK --support 0 1 --safety 0.5,0.6,0.5 => safety 0.5 is given twice
 LOCK --support 0 1 --threshold 0.5 --tasks 100000000000000000000 => expected at most 2147483647 in all
 lock p.toml --delta 0.05 --tasks 40 --rollouts 20 --support 0 1 --threshold 0.5 => p.toml
-ROLLOUT --tasks 100000000000000000000 --rollouts 1 => cannot be held; expected at most 2147483647 in all
-ROLLOUT --tasks 1000000000000 --threshold 0.5 => cannot be held; expected at most 2147483647 in all
-rollout simple_grid --protocol huge.toml --out new.npz => cannot be held
-rollout simple_grid --out new.npz => --tasks missing
-rollout simple_grid --tasks 3 --rollouts 2 --out r.npz => exists
-rollout bridge_world --tasks 5 --rollouts 5 --out new.npz => expected a policy file, one of cheetah, walker
-KEPT --tasks 3 => num_tasks is 3, the protocol says 40
-KEPT --delta 0.5 => delta is 0.5, the protocol says 0.05
-rollout simple_grid --protocol score.toml --out new.npz => value is total_return, the protocol says score
-rollout simple_grid --protocol mass.toml --out new.npz => task is task_id, the protocol says mass
-rollout simple_grid --protocol value.toml --out new.npz => new.npz: has no columns, the protocol locks value
-rollout simple_grid --protocol cheetah.toml --out new.npz => environment is simple_grid, the protocol says cheetah
-ROLLOUT => expected --rollouts, the same number for each task, or a --threshold
-ROLLOUT --rollouts 5 --until 0.5 => --until needs a --threshold in place of --rollouts
-DECIDE --rollouts 5 --until 0.5 => --until needs a --threshold in place of --rollouts
-ROLLOUT --rollouts 5 --max-rollouts 50 => --max-rollouts needs a --threshold
-ROLLOUT --rollouts 5 --json new.json => --json needs a --threshold
-DECIDE --witness => --witness is for a certificate file; expected --json
-DECIDE --safety 0.5 => --safety needs --rollouts; expected --until
-DECIDE --until 0.999 => until is 0.999; 20 tasks certify at most 0.88
-DECIDE --threshold nan => thresholds[1] is nan; expected a finite number
-DECIDE --delta 2 => delta is 2; expected
-DECIDE --beta 0 => beta is 0; expected
-DECIDE --schedule fast => schedule is 'fast'; expected one of round_robin, closest
-DECIDE --binary --max-rollouts-per-task 3000 => max_rollouts_per_task is 3000; binary needs a number
-DECIDE --slots 0 => slots
-DECIDE --json new.npz => --out and --json name the same file
-DECIDE --json none/new.json => the folder 'none' does not exist
-DECIDE --out new.parquet => suffix '.parquet', expected one of .npz
-DECIDE --stochastic => bridge_world_left has no stochastic form
 trial start new.npz COINS => suffix '.npz', expected one of .jsonl
 trial start new.jsonl --threshold 0.8 --delta 0.05 --successes => expected --tasks, the labels A,B,... or their number
 trial start new.jsonl --tasks a,,b --threshold 0.8 --delta 0.05 --successes => tasks hold ''; expected labels
@@ -186,12 +151,6 @@ trial start new.jsonl COINS --pairs 9 => --pairs is given; an experiment without
 trial start new.jsonl --tasks 3 --delta 0.1 => expected --threshold, the performance to certify, or --policies A,B
 trial add ab.jsonl --policy mine --success => has no policy 'mine'; expected one that was declared, such as
 trial add ab.jsonl --policy new --success => pair 1 has its trial of new; expected the one of old
-FIXED pol.npz --out pol.npz => POLICY and --out name the same file, expected different ones
-FIXED pol.npz --out link.npz => POLICY and --out name the same file, expected different ones
-FIXED training/policy_000000000100.npz --out training/policy_000000000100.npz => name the same file
-FREE pol.npz --out pol.npz => POLICY and --out name the same file, expected different ones
-FREE pol.npz --out new.npz --json pol.npz => POLICY and --json name the same file
-FREE pol.npz --out new.npz --json new.npz => --out and --json name the same file
 certify arms.csv --by room --threshold 0.5 --delta 0.1 => has no column 'room'
 certify m.csv --by task --value reward --support 0 1 --threshold 0.5 --delta 0.1 => expected --suite --each-task
 certify arms.csv --by success --threshold 0.5 --delta 0.1 => chooses rows by their outcome

@@ -4,13 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from cli_harness import command, refused
+from cli_harness import refused
 
-from jaxcert.cli import _answering, _rollout_command
-from jaxcert.rollouts import load_adaptive
-from jaxcert.tables import read_returns
-
-ADAPTIVE = ("rollout", "simple_grid", "--tasks", 5, "--threshold", 0.5, "--max-rollouts", 50)
+from jaxcert.cli import _answering
 
 
 @pytest.fixture
@@ -47,22 +43,3 @@ def test_names_that_certify_finds_taken(tmp_path, meanwhile):
     record = check_taken(line, *outputs)
     assert json.loads(record.read_text())["certificates"][0]["rows"][0]["threshold"] == 0.5
     assert len(list(tmp_path.iterdir())) == 5
-
-
-def test_a_name_that_rollouts_find_taken(tmp_path, meanwhile):
-    out = tmp_path / "r.npz"
-    meanwhile(_rollout_command, "collect", out)
-    fixed = ("rollout", "simple_grid", "--tasks", 3, "--rollouts", 2, "--seed", 5)
-    returns = check_taken(refused(*fixed, "--out", out), out)
-    assert read_returns(returns).returns.shape == (3, 2)
-    assert {file.name for file in tmp_path.iterdir()} == {"r.npz", "r.1.npz"}
-
-
-def test_names_that_adaptive_rollouts_find_taken(tmp_path, meanwhile):
-    out, record = tmp_path / "run.npz", tmp_path / "run.json"
-    meanwhile(_rollout_command, "certify_adaptive", out, record)
-    asked = (*ADAPTIVE, "--seed", 1, "--out", out, "--json", record)
-    run = check_taken(refused(*asked), out, record)
-    assert int(load_adaptive(run).num_started) > 0
-    assert command(*asked, "--force").status == 0
-    assert json.loads(record.read_text())["certificates"][0]["rollouts"]["seed"] == 1

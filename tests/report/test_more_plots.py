@@ -152,7 +152,7 @@ def batch(safety=SAFETY, *, traced: bool = False):
 def checkpoint(step: int, safety=SAFETY[0, 0]) -> Checkpoint:
     """One of a log of training."""
     held = dataclasses.replace(make_certificate(), safety=safety, epsilon=1 - safety)
-    return Checkpoint(1, step, 0.01, held, None, 0.5, 1.0, None, 10)
+    return Checkpoint(1, step, 0.01, held, None, 0.5, 1.0, None)
 
 
 @pytest.mark.parametrize("traced", [False, True])

@@ -46,7 +46,7 @@ def test_an_origin_that_is_not_recorded_breaks_the_protocol(tmp_path):
     found = kept(tmp_path, FIXED, facts={"environment": "arm"})
     assert found.differences == tuple(
         f"certificate 1: {name} is not recorded in the file of returns, the protocol says {locked}; expected a file "
-        f"that records it, such as one of `jaxcert rollout`, or a protocol locked without {name}"
+        f"that records it, such as one of `write_returns(..., facts=...)`, or a protocol locked without {name}"
         for name, locked in {"policy_sha256": "a" * 64, "seed": 7, "deterministic": False}.items()
     )
     assert kept(tmp_path, LOCKED).differences[0].startswith("it names the protocol")

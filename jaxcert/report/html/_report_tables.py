@@ -70,7 +70,6 @@ def rows_of_table(columns: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
 _LONGEST_FACT = 300
 _FACTS = {
     "policy_sha256": "policy, SHA-256",
-    "environment_sha256": "environment, SHA-256",
     "deterministic": "deterministic policy",
     "num_tasks": "tasks",
 }
