@@ -84,7 +84,6 @@ def calls(kind: str, returns: np.ndarray, mask: Any) -> Iterator[tuple[str, Call
         yield ask("_sequential", some, method="soft")
     yield ask("_sequential", some)
     yield ask("_safety_level", [0.5, 0.9])
-    yield ask("_safety_level", [0.5, 0.9], simultaneous=True)
     yield ask("_safety_level", [0.5, 0.9], beta=0.1)
     yield ask("_band", None)
     yield from (ask(name, some) for name in ("_band", "_anytime"))

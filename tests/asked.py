@@ -77,6 +77,5 @@ def ways(thresholds: Any = 0.3, safety: Any = 0.5, *, alpha: Any = 0.5, cap: Any
     return found | {
         "auto": found["safety"].asked(beta="auto"),
         "soft": found["safety"].asked(method="soft"),
-        "together": found["safety_level"].asked(simultaneous=True),
         "soft weighted": found["weighted"].asked(method="soft"),
     }

@@ -100,9 +100,6 @@ CERTIFICATES |= {
     "certify_band": of(certify_band, "returns thresholds beta low high", beta=(0.1, 0.3), delta=0.2),
     "certify_lower_bounds_band": Subject(_band, (WORST[0], 0.1, 0.0), (WORST[1], 0.3, -1.0)),
     "certify_tail": Subject(_tail, (WORST[0], 0.1, 0.0, SAFETIES[0]), (WORST[1], 0.3, -1.0, SAFETIES[1])),
-    "certify_safety_level-together": of(
-        certify_safety_level, "returns low high", safety=[0.25, 0.5], beta=0.125, delta=0.25, simultaneous=True
-    ),
     "certify_interval": of(certify_interval, f"returns {ASKED}", beta=(0.1, 0.2), complete=True),
     **{
         each.__name__: Subject(

@@ -37,7 +37,6 @@ ARRAYS_ONLY -= {
     "certify-betting-auto",
     "certify_band",
     "certify_tail",
-    "certify_safety_level-together",
     *(name for name in CERTIFICATES if name.startswith("certify_lower_bounds")),
 }
 ARRAYS_ONLY |= set(BASELINES)

@@ -83,11 +83,10 @@ def stratified(world: World, data: Data, *, frequency: float, **options: Any) ->
     return np.asarray(found.epsilon, np.float64)[:, 0] < world.risk
 
 
-def safety_level(world: World, data: Data, *, several: bool = False, **options: Any) -> np.ndarray:
-    """Of a safety that only the performance of bad tasks reaches, alone or with others."""
-    wanted = np.array([1 - world.risk + 2.0**-17, *([0.5, 0.9] if several else [])])
-    options = _options(world, data, simultaneous=several, **options)
-    found = jaxcert.certify_safety_level(data.returns[0], wanted, **options)
+def safety_level(world: World, data: Data, **options: Any) -> np.ndarray:
+    """Of a safety that only the performance of bad tasks reaches."""
+    wanted = np.array([1 - world.risk + 2.0**-17])
+    found = jaxcert.certify_safety_level(data.returns[0], wanted, **_options(world, data, **options))
     return np.any(world.safety(np.asarray(found.thresholds, float)) < wanted, axis=-1)
 
 
@@ -217,7 +216,6 @@ KINDS = (
     Kind("certify_sequential, binomial", _with(certify, call=jaxcert.certify_sequential)),
     Kind("certify_sequential, soft", _with(certify, call=jaxcert.certify_sequential, method="soft")),
     Kind("certify_safety_level", safety_level),
-    Kind("certify_safety_level, simultaneous", _with(safety_level, several=True)),
     Kind("certify_safety_level, attained", _with(safety_level, method="attained"), binary=True),
     Kind("certify_interval", interval),
     Kind("certify_requirements, binomial", requirements),

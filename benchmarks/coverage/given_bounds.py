@@ -19,7 +19,7 @@ from jaxcert.certificates._arguments import chosen_level
 from jaxcert.certificates._counting import best_of_levels
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._registry import COUNTING
-from jaxcert.certificates._safety_level import allowed_counts, together
+from jaxcert.certificates._safety_level import allowed_counts
 
 N, DELTA, REPETITIONS, CHUNK = 50, 0.05, 100_000, 25_000
 THRESHOLD = float(np.float32(0.7))  # the bounds of good tasks are exactly there
@@ -162,10 +162,7 @@ def _levels(kind: str, safeties: tuple[float, ...], beta: Any, num_allowed: Any)
 
 def curves() -> Iterator[Curve]:
     yield _band("equal_local_levels")
-    several, delta = (0.5, 0.8, 0.9), jnp.float32(DELTA)
-    at_once = together(several, jnp.asarray(several, jnp.float32), DELTA, None, N)
-    assert at_once is not None
-    yield _levels("safety levels, simultaneous", several, *at_once)
+    delta = jnp.float32(DELTA)
     for name, method in COUNTING.items():
         beta = None if name == BINOMIAL.name else method.default_beta(delta, N)
         each = allowed_counts(method, jnp.asarray([0.8], jnp.float32), delta, beta, N)

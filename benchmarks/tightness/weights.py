@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
@@ -14,16 +13,22 @@ from jaxcert.tasks import simple_grid
 REPETITIONS, N, M = 20, 500, 200
 THRESHOLDS = [0.5, 0.65, 0.8]
 SETTINGS = {"support": (0, 1), "delta": 0.01, "bound": "clopper_pearson", "validate": False}
-USUAL = simple_grid.SimpleGridParams()
+COMPONENTS, USUAL = stats.norm([0.03, 0.1], 0.01), (0.8, 0.2)  # of the grid's slip probabilities, cut to [0, 1)
 
 
-def weights_of(slips: np.ndarray, params: simple_grid.SimpleGridParams) -> tuple[np.ndarray, float]:
+def _heights(shares: tuple[float, ...]) -> np.ndarray:
+    return np.asarray(shares) / np.sum(shares * (COMPONENTS.cdf(1) - COMPONENTS.cdf(0)))
+
+
+def weights_of(slips: np.ndarray, shares: tuple[float, ...]) -> tuple[np.ndarray, float]:
     """The density ratio of both mixtures of truncated normals, and the largest that it can be."""
-    components = np.asarray(USUAL.means), np.asarray(USUAL.stds)
-    parts = stats.norm.pdf(slips[..., None], *components)
-    inside = stats.norm.cdf(1, *components) - stats.norm.cdf(0, *components)
-    new, old = (np.asarray(p.weights) / np.sum(np.asarray(p.weights) * inside) for p in (params, USUAL))
+    parts, new, old = COMPONENTS.pdf(slips[..., None]), _heights(shares), _heights(USUAL)
     return (parts @ new) / (parts @ old), float(np.max(new / old))
+
+
+def _exact(shares: tuple[float, ...]) -> np.ndarray:
+    slips = 1 - np.asarray(THRESHOLDS)[:, None] ** (1 / 5)
+    return (COMPONENTS.cdf(slips) - COMPONENTS.cdf(0)) @ _heights(shares)
 
 
 def reweighted() -> Iterator[str]:
@@ -33,8 +38,7 @@ def reweighted() -> Iterator[str]:
     returns = (rng.random((*slips.shape, M)) < np.asarray(simple_grid.performance(slips))[..., None]).astype(np.float32)
     sampled = certify(returns, THRESHOLDS, **SETTINGS)
     for shares in ((0.6, 0.4), (0.95, 0.05)):
-        params = simple_grid.SimpleGridParams(weights=shares)
-        weights, largest = weights_of(slips, params)
+        weights, largest = weights_of(slips, shares)
         found = certify_weighted(returns, THRESHOLDS, weights, max_weight=largest, **SETTINGS)
         passed = np.asarray(sampled.lower_bounds)[..., None] >= np.asarray(sampled.thresholds)
         kept = (rng.random(slips.shape) < weights / largest)[..., None]
@@ -43,7 +47,7 @@ def reweighted() -> Iterator[str]:
             "weighted": found.safety,
             "ratio": 1 - np.minimum(1, largest * np.asarray(sampled.epsilon)),
             "thinned": 1 - np.asarray(binomial_epsilon(violations, left, 0.05, 0.01)),
-            "exact": simple_grid.safety(jnp.asarray(THRESHOLDS), params=params)[None],
+            "exact": _exact(shares)[None],
         }
         effective = np.mean(weights.sum(axis=-1) ** 2 / (weights**2).sum(axis=-1))
         yield f"shares {shares}, largest ratio {largest:.3f}, effective size {effective:.0f}"

@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxcert._types import Numeric
 from jaxcert._validation import is_concrete
-from jaxcert.certificates._batch_axes import Batched, Dims, dataset_of, frame_of, same_for_all
+from jaxcert.certificates._batch_axes import Batched, Dims, frame_of, same_for_all
 from jaxcert.certificates._figures import (
     LISTED,
     SAMPLED,
@@ -30,7 +30,6 @@ from jaxcert.returns._prepared import probability
 
 if TYPE_CHECKING:
     import pandas
-    import xarray
 
 # If there are more rows than the limit, only this many of the first and the last are printed.
 _ENDS, _MOST = 5, 20
@@ -79,7 +78,7 @@ class Answer(Batched):
         """One row per threshold (or share), of each element of a batch, with the settings in each row.
 
         It needs the extra "io". Thresholds, beta and delta are written as in ``to_dict``; status is a category. Arrays
-        with other axes, as the lower bounds of the tasks, are in ``to_xarray``.
+        with other axes, as the lower bounds of the tasks, are in none.
 
         Args:
             dims: names of the axes of a batch, one column each: ("seed", "checkpoint"). By default axis_0, axis_1, ...
@@ -100,32 +99,6 @@ class Answer(Batched):
         """
         _check_values(self)
         return frame_of(self, dims)
-
-    def to_xarray(self, dims: Dims = None) -> "xarray.Dataset":
-        """All arrays with the names of their axes, and the static settings as attributes; needs the extra "io".
-
-        Thresholds (or shares) are the labels of their axis, unless they differ within a batch. Thresholds, beta and
-        delta are written as in ``to_dict``, statuses by their names; a bool is an attribute of 0 or 1.
-
-        Args:
-            dims: names of the axes of a batch, as in ``to_frame``.
-
-        Raises:
-            ValueError: as ``to_frame``.
-
-        Example:
-            >>> import numpy as np
-            >>> from jaxcert import certify_lower_bounds
-            >>> lower_bounds = np.linspace(0, 1, 120).reshape(2, 3, 20)
-            >>> found = certify_lower_bounds(lower_bounds, [0.2, 0.5], delta=0.1, beta=0.05)
-            >>> data = found.to_xarray(dims=("seed", "checkpoint"))
-            >>> dict(data.sizes)
-            {'seed': 2, 'checkpoint': 3, 'threshold': 2, 'task': 20}
-            >>> data.safety.sel(threshold=0.5).max("checkpoint").dims
-            ('seed',)
-        """
-        _check_values(self)
-        return dataset_of(self, dims)
 
     def _plain(self, name: str, value: Any) -> Any:
         if not isinstance(value, jax.Array | np.ndarray):

@@ -237,15 +237,8 @@ def _tried_at(num_rollouts: Any, thresholds: Any, level: Any, num_tasks: int, si
 
 
 def _of_families(num_rollouts: jax.Array, thresholds: jax.Array) -> tuple[Enough, jax.Array]:
-    """The c of each task in each of a few families."""
-    m, b = num_rollouts[..., None], thresholds[..., None]
-    enough, parts = families(num_rollouts)
-    return with_level(enough, m, b), parts
-
-
-def families(num_rollouts: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """c of each task and family [..., n, 16], and the share of delta of each family [..., 16]."""
+    """The c of each task in each of a few families, [..., n, 16], and the share of delta of each family, [..., 16]."""
     m = jnp.broadcast_to(num_rollouts[..., None], (*num_rollouts.shape, NUM_NUMBERS))
     place = (jax.lax.broadcasted_iota(m.dtype, m.shape, m.ndim - 1) + 1) / NUM_NUMBERS
     parts = jnp.full((*num_rollouts.shape[:-1], NUM_NUMBERS), 1 / NUM_NUMBERS, num_rollouts.dtype)
-    return jnp.ceil(place * m), parts
+    return with_level(jnp.ceil(place * m), num_rollouts[..., None], thresholds[..., None]), parts

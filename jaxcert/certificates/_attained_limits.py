@@ -6,7 +6,7 @@ r"""The success probability certified on a given share of new tasks: the best of
 with Clopper-Pearson bounds L at level beta_g in increasing order. k_g and beta_g follow from m, n, delta and the wanted
 safety s alone: k_g is the largest that a usual level allows, and beta_g the largest that allows k_g. At the number of
 successes that decides, a Clopper-Pearson bound attains its level, so that nothing is left to gain from attained levels.
-For several safeties together, and few rollouts, all numbers of successes are tried at once, at the levels of the band.
+For few rollouts, all numbers of successes are tried at once, at the levels of the band.
 """
 
 from typing import Any
@@ -20,16 +20,15 @@ from jaxcert.certificates._attained import (
     NUM_NUMBERS,
     Shown,
     Successes,
+    attained_level,
     counted,
-    families,
     lower_bounds,
     shown_at,
 )
 from jaxcert.certificates._counting import Best, any_of, best_of, fields_of_limits, largest_betas
-from jaxcert.certificates._levels import LEVELS, delta_shares, part_of, together, too_few, with_level
+from jaxcert.certificates._levels import LEVELS, delta_shares, part_of
 from jaxcert.certificates._method import TAIL, inflate, searched, table_of
 from jaxcert.numerics._batches import in_front
-from jaxcert.numerics._coins import coins_suffice
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import complement_down, unit_roundoff
@@ -118,26 +117,24 @@ def _fields(sample: Sample, found: Successes, best: Best, wanted, delta, shown: 
     return {**fields, "missed": missed, "lower_bounds": lower_bounds(found, sample, shown)}
 
 
-# --- all safeties together ----------------------------------------------------------------------------------------
+# --- few rollouts of each task ------------------------------------------------------------------------------------
 
 
-def limits_together(sample: Sample, wanted: Any, delta: Any, eta: Any) -> dict[str, Any]:
-    """The fields of certificates at wanted safeties [t], [..., t]; eta is for equal numbers of rollouts."""
+def limits_of_few(sample: Sample, wanted: Any, delta: Any, given: Any) -> dict[str, Any]:
+    """The fields of certificates at wanted safeties [t], [..., t]; ``given``: delta before it was rounded."""
+    eta = attained_level(given, int(sample.num_tasks), int(sample.num_rollouts), sample.dtype)
     table = table_of(TAIL, int(sample.num_tasks), sample.tasks[-1], eta)
-    return _together(*placed((sample, wanted, delta, eta, table, shown_at(sample)))) | {"delta": delta}
+    return _of_few(*placed((sample, wanted, delta, eta, table, shown_at(sample)))) | {"delta": delta}
 
 
 @quickly
-def _together(sample: Sample, wanted, delta, eta, table, shown: Shown) -> dict[str, jax.Array]:
-    found, factors, n = counted(sample), complement_down(wanted), sample.num_tasks
-    there = in_front(found.successes, n)
-    if sample.is_full:
-        risks = searched(TAIL, n, None, eta.reshape(1), table, size=there.shape[-1])[0]
-        c, violations, levels = levels_tried(found.successes, there, factors, risks)
-        m = jnp.asarray(sample.num_rollouts, eta.dtype)
-        best = best_of(violations, -limit(jnp.maximum(c, 0), m, levels, upper=False), levels)
-    else:
-        best = _reached_by_coins(found, there, factors, delta)
+def _of_few(sample: Sample, wanted, delta, eta, table, shown: Shown) -> dict[str, jax.Array]:
+    found, factors = counted(sample), complement_down(wanted)
+    there = in_front(found.successes, sample.num_tasks)
+    risks = searched(TAIL, sample.num_tasks, None, eta.reshape(1), table, size=there.shape[-1])[0]
+    c, violations, levels = levels_tried(found.successes, there, factors, risks)
+    m = jnp.asarray(sample.num_rollouts, eta.dtype)
+    best = best_of(violations, -limit(jnp.maximum(c, 0), m, levels, upper=False), levels)
     return _fields(sample, found, best, wanted, delta, shown)
 
 
@@ -158,33 +155,3 @@ def levels_tried(
     # The quotient, 2 u, and the product: strictly more than the exact quotient.
     ratio = quotient(risks[smaller], jnp.broadcast_to(factors[:, None], c.shape)) * (1 + 8 * u)
     return c, smaller, complement_down(jnp.minimum(ratio, 1))
-
-
-# Halvings of [0, 1] in the search for a threshold.
-_HALVINGS = 30
-
-
-def _reached_by_coins(found: Successes, there: jax.Array, factors: jax.Array, delta: jax.Array) -> Best:
-    """The largest threshold verified to have a risk of at most each factor [w], with the other sign."""
-    count, m = found
-    enough, parts = families(m)
-    real = there[..., None]
-    passed = (count[..., None] >= enough) | ~real
-    violations = too_few(passed)
-    k, each = violations.astype(m.dtype), delta * together(enough, parts)
-
-    def levels_at(threshold: jax.Array) -> jax.Array:
-        return with_level(enough, m[..., None], jnp.broadcast_to(threshold[..., None, :], enough.shape)).level
-
-    def at(factor: jax.Array) -> Best:
-        def halve(_: int, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            low, high = ends
-            middle = (low + high) / 2
-            coins = jnp.moveaxis(complement_down(jnp.where(real, levels_at(middle), 1)), -1, -2)
-            enough_heads = coins_suffice(coins, k, jnp.broadcast_to(factor, k.shape), each)
-            return jnp.where(enough_heads, middle, low), jnp.where(enough_heads, high, middle)
-
-        low, _ = jax.lax.fori_loop(0, _HALVINGS, halve, (jnp.zeros_like(k), jnp.ones_like(k)))
-        return best_of(violations, -low, jnp.max(jnp.where(real, levels_at(low), 0), axis=-2), ~passed)
-
-    return jax.tree.map(lambda column: jnp.moveaxis(column, 0, -1), jax.lax.map(at, factors))

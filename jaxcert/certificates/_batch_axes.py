@@ -15,7 +15,6 @@ from jaxcert.certificates._figures import STATUSES
 
 if TYPE_CHECKING:
     import pandas
-    import xarray
 
 # Metadata of a field that is no array.
 STATIC = {"static": True}
@@ -172,10 +171,13 @@ def frame_of(certificate: Any, dims: Dims) -> "pandas.DataFrame":
     sizes = dict(zip(_dims(certificate, dims), certificate.batch_shape, strict=True))
     sizes |= dict(zip(rows, np.shape(getattr(certificate, first))[-len(rows) :], strict=False))
     shape = tuple(sizes.values())
-    places = zip(sizes, np.indices(shape), strict=True)
-    columns: dict[str, Any] = {name: place.ravel() for name, place in places if name not in _labelled(certificate)}
-    # The fields with one entry per row first, then the settings.
     arrays, axes = certificate._arrays(), {name: field.metadata.get("axes") for name, field in fields.items()}
+    columns_of = {name: fields[name].metadata.get("column") or name for name in arrays}
+    places = zip(sizes, np.indices(shape), strict=True)
+    # A column with the name of its axis labels it.
+    labelled = {column for name, column in columns_of.items() if axes[name] == (column,)}
+    columns: dict[str, Any] = {name: place.ravel() for name, place in places if name not in labelled}
+    # The fields with one entry per row first, then the settings.
     each = [name for name in arrays if certificate._own(name) == rows and axes[name]]
     settings = [name for name in fields if _is_setting(fields[name]) and getattr(certificate, name) is not None]
     single = [name for name in fields if name in settings or (name in arrays and not certificate._own(name))]
@@ -186,39 +188,9 @@ def frame_of(certificate: Any, dims: Dims) -> "pandas.DataFrame":
             values = np.broadcast_to(whole, shape).ravel()
         elif isinstance(values, tuple) and not certificate._own(name):
             values = ", ".join(map(str, values))  # one setting
-        columns[fields[name].metadata.get("column") or name] = values
+        columns[columns_of.get(name, name)] = values
     columns["status"] = pandas.Categorical.from_codes(columns["status"], STATUSES)
     return pandas.DataFrame(columns)
-
-
-def dataset_of(certificate: Any, dims: Dims) -> "xarray.Dataset":
-    """The arrays by the names of their axes; see ``to_xarray``."""
-    xarray = import_extra("xarray", "io")
-    names, batch, fields = _dims(certificate, dims), certificate.batch_shape, certificate.__dataclass_fields__
-    # Names outside arrays, such as those of tasks, also label an axis.
-    labels: dict[str, Any] = {
-        field.metadata["axes"][-1]: np.asarray(getattr(certificate, name))
-        for name, field in fields.items()
-        if field.metadata.get("axes") and field.metadata.get("static") and getattr(certificate, name) is not None
-    }
-    variables: dict[str, Any] = {}
-    for name, held in certificate._arrays().items():
-        own, values = certificate._own(name), certificate._written(name, held)
-        values = np.asarray(STATUSES)[values] if name == "status" else values
-        shared = same_for_all(values, own) if own and own[-1] in _labelled(certificate, name) else None
-        if shared is not None:
-            labels[own[-1]] = shared
-            continue
-        lead = names if values.ndim > len(own) else ()
-        shape = values.shape[values.ndim - len(own) :]
-        # A variable with several axes cannot have the name of one of them.
-        variable = f"{name}_by_element" if name in own else name
-        variables[variable] = ((*lead, *own), np.broadcast_to(values, (*batch, *shape) if lead else shape))
-    held = {name: getattr(certificate, name) for name in fields if _is_setting(fields[name])}
-    # NetCDF files can hold neither a bool nor None.
-    settings = {name: int(value) if isinstance(value, bool) else value for name, value in held.items()}
-    settings = {name: value for name, value in settings.items() if value is not None}
-    return xarray.Dataset(variables, labels, attrs=settings)
 
 
 def _dims(certificate: Any, dims: Dims) -> tuple[str, ...]:
@@ -236,14 +208,6 @@ def _dims(certificate: Any, dims: Dims) -> tuple[str, ...]:
     if taken & set(names):
         raise ValueError(f"dims has {min(taken & set(names))!r}, which is a name of the certificate's own")
     return names
-
-
-def _labelled(certificate: Any, *names: str) -> set[str]:
-    """The axes that a field of the certificate, or of these fields, has the labels of."""
-    fields = [certificate.__dataclass_fields__[name] for name in names or certificate._arrays()]
-    axes = (field.metadata.get("axes", ()) for field in fields)
-    columns = (field.metadata.get("column") or field.name for field in fields)
-    return {own[-1] for own, column in zip(axes, columns, strict=True) if own == (column,)}
 
 
 def _is_setting(field: Any) -> bool:

@@ -56,9 +56,9 @@ class Certificate(OverTime, ByThreshold):
     then, and all else comes from the certificate that was shifted.
 
     ``certificate[3]``, ``certificate[1:4]`` and ``certificate.at(0.5)`` are the certificates at some of the thresholds,
-    again with an axis of thresholds; ``to_frame()`` is a table, ``to_xarray()`` a data set with named axes,
-    ``to_dict()`` and ``to_json()`` give plain values. Of a batch, whose ``batch_shape`` is (seeds, checkpoints) say, an
-    index goes to these axes first: ``certificate[0, 7]`` is one element, ``certificate[0, 7, 3]`` one at a threshold.
+    again with an axis of thresholds; ``to_frame()`` is a table, ``to_dict()`` and ``to_json()`` give plain values. Of a
+    batch, whose ``batch_shape`` is (seeds, checkpoints) say, an index goes to these axes first: ``certificate[0, 7]``
+    is one element, ``certificate[0, 7, 3]`` one at a threshold.
 
     Attributes:
         thresholds: B, float[..., t].

@@ -78,7 +78,7 @@ def certify_interval(
         With confidence 0.99: on a new task from the same distribution,
         the expected return is at least 800 with a probability between 0.4542 and 0.7311.
 
-    Reference: the theory page, section 15.4.
+    Reference: the theory page, section 15.3.
     """
     per_task, returns = bound_for(bound, returns, support, where)
     check_complete(complete)

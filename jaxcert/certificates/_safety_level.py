@@ -9,37 +9,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._types import Array, Numeric
-from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound, task_bounds
-from jaxcert.certificates._arguments import Returns, as_row, chosen_level, divided, padded_rows, refuse_choice
-from jaxcert.certificates._attained import ATTAINED, level_of_successes
-from jaxcert.certificates._attained_limits import FEW, limits_each, limits_together
+from jaxcert.certificates._arguments import Returns, as_row, chosen_level, padded_rows, refuse_choice
+from jaxcert.certificates._attained import ATTAINED
+from jaxcert.certificates._attained_limits import FEW, limits_each, limits_of_few
 from jaxcert.certificates._certificate import Certificate, answer, quantity_of
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._counting import any_of, bad_levels, count_violations, fields_of_limits, largest_betas
 from jaxcert.certificates._method import BINOMIAL, USUAL_BETA, Method, solve_every, table_of
-from jaxcert.certificates._question import Option, Question, Rows
+from jaxcert.certificates._question import Question, Rows
 from jaxcert.certificates._registry import defaults, warned
 from jaxcert.numerics._batches import in_front
-from jaxcert.numerics._calibration import joint_counts
 from jaxcert.numerics._programs import quickly
-from jaxcert.numerics._rounding import Side, cast_host, complement_down
+from jaxcert.numerics._rounding import complement_down
 from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
-
-
-def together(safety: Any, wanted: Any, delta: Any, beta: Any, num_tasks: int) -> tuple[Any, np.ndarray] | None:
-    """(beta, how many k are allowed for each safety) for all safeties together; None if a value cannot be read."""
-    if not is_concrete(delta, beta, safety) or np.ndim(beta):
-        return None
-    dtype = np.dtype(wanted.dtype)
-    sides: tuple[tuple[Any, Side], ...] = ((delta, "down"), (safety, "up"), (0.5 if beta is None else beta, "nearest"))
-    rounded = [cast_host(np.asarray(value, np.float64).reshape(-1), dtype, side) for value, side in sides]
-    (whole, *_), safeties, (level, *_) = (row.astype(float).tolist() for row in rounded)
-    if whole < 1e-100 or not all(np.all((row > 0) & (row < 1)) for row in rounded):
-        return None
-    chosen, counts = joint_counts(num_tasks, whole, tuple(safeties), None if beta is None else level)
-    return cast_host(np.asarray(chosen), dtype, "down"), np.asarray(counts, np.int32) + 1
 
 
 def allowed_counts(
@@ -73,7 +57,6 @@ def certify_safety_level(
     bound: str | None = None,
     method: str | None = None,
     where: Array | None = None,
-    simultaneous: bool = False,
     validate: bool = True,
 ) -> Certificate:
     r"""The performance certified on a given share of new tasks: a tolerance limit.
@@ -86,47 +69,37 @@ def certify_safety_level(
 
     Args:
         returns: float[..., n, m], or bool for successes, as in ``certify``; or two policies, ``paired``.
-        safety: s in (0, 1), a scalar, or float[t] for several, each a certificate of its own unless ``simultaneous``.
+        safety: s in (0, 1), a scalar, or float[t] for several, each a certificate of its own. For all together
+            ``certify_tail`` gives what ``certify_band`` certifies, at shares of 1 - s.
         support, delta, bound, where, validate: as in ``certify``.
         beta: as in ``certify``. By default, for "binomial", the largest value that costs nothing,
             1 - U(k*; n, delta)/(1 - s) with k* as at 0.05: 0.08 at n = 200, s = 0.9, delta = 0.01. If there is no k*
             at 0.05, the largest value with k* = 0. For several safeties, the smallest of theirs. For successes, the
-            best of four levels for each safety, which share delta, or of all that are attained if ``simultaneous`` or
-            up to six rollouts per task; ``beta`` is then [..., t]. "auto" asks for the same.
+            best of four levels for each safety, which share delta, or of all that are attained up to six rollouts per
+            task; ``beta`` is then [..., t]. "auto" asks for the same.
         method: as in ``certify``, but for "soft", which has no lower bound per task.
-        simultaneous: whether all safeties are to hold together with probability at least 1 - delta. For successes they
-            then hold together with ``certify_band``, at its levels. For "binomial", or with a beta, their k* are then
-            the largest for which that probability, computed exactly, suffices, and the default of beta the largest
-            value for which it still does. The division of delta is exact if delta, beta and the safeties can be read;
-            with any of them traced, it is the union bound: delta / t for each.
 
     Returns:
         A ``Certificate`` whose thresholds, [..., t], are the certified performances and whose safety is the wanted one;
         under a transformation, safety 0 where an argument or too many of the returns are invalid.
 
     Raises:
-        ValueError: as ``certify``, for a safety outside (0, 1), and for simultaneous levels with another method.
+        ValueError: as ``certify``, and for a safety outside (0, 1).
 
     Example:
         >>> import jax.numpy as jnp
-        >>> import numpy as np
         >>> returns = jnp.linspace(0.5, 1.0, 200)[:, None] * jnp.ones((200, 50))
         >>> certificate = certify_safety_level(returns, 0.9, support=(0.0, 1.0), delta=0.01)
         >>> print(f"{certificate.thresholds[0]:.3f}")
         0.497
-        >>> levels = certify_safety_level(returns, [0.5, 0.9], support=(0.0, 1.0), delta=0.01, simultaneous=True)
-        >>> print(np.asarray(levels.thresholds, float).round(3))
-        [0.654 0.49 ]
 
-    Reference: the theory page, section 2.3; section 15.2 for several together.
+    Reference: the theory page, section 2.3.
     """
     returns = as_successes(returns, support, where, bound, method)
     per_task, chosen = defaults(bound, method, returns, beta)
     if chosen.counts_successes and isinstance(beta, str):
         beta = chosen_level(chosen, delta, beta, 0, np.dtype(float))
     refuse_choice(beta, "a number, or None for the largest level that costs nothing")
-    if simultaneous and chosen not in (BINOMIAL, ATTAINED):
-        raise ValueError(f"simultaneous levels are calibrated for method 'binomial', not for {chosen.name!r}")
     if chosen.tail is None:
         raise ValueError(f"{chosen.name} adds up evidence and counts no lower bounds; expected another method")
     sample = sample_of(per_task, returns, support, where, validate)
@@ -135,50 +108,33 @@ def certify_safety_level(
     rows = padded_rows(wanted, sample)
     if chosen is ATTAINED and beta is None:
         few = sample.is_full and int(sample.num_rollouts) <= FEW
-        if simultaneous or few:
-            fields = limits_together(sample, rows, rounded, level_of_successes(sample, delta))
-        else:
-            fields = limits_each(sample, rows, rounded)
+        fields = limits_of_few(sample, rows, rounded, delta) if few else limits_each(sample, rows, rounded)
     else:
         # A given level is attained by the number of successes that decides.
         counting = BINOMIAL if chosen is ATTAINED else chosen
-        both = (safety, wanted, delta) if simultaneous else None
-        fields = _at_levels(counting, per_task, sample, rows, rounded, beta, validate, both)
-    settings: dict[str, Any] = {"bound": per_task.name, "method": chosen.name}
-    settings |= {"quantity": quantity_of(per_task.name, returns)}
-    settings |= {"simultaneous": simultaneous, "question": "safety_level"}
-    certificate = answer(Certificate, fields, sample.num_tasks, len(wanted), **settings)
+        fields = _at_levels(counting, per_task, sample, rows, rounded, beta, validate)
+    settings = {"bound": per_task.name, "method": chosen.name, "quantity": quantity_of(per_task.name, returns)}
+    certificate = answer(Certificate, fields, sample.num_tasks, len(wanted), **settings, question="safety_level")
     return warned(certificate) if validate and chosen.caveat else certificate
 
 
 def _at_levels(
-    method: Method, bound: Bound, sample: Sample, rows: Any, delta: Any, beta: Any, validate: bool, both: tuple | None
+    method: Method, bound: Bound, sample: Sample, rows: Any, delta: Any, beta: Any, validate: bool
 ) -> dict[str, Any]:
-    """The fields of certificates from lower bounds; ``both``: safety, [t], and delta if all are to hold together."""
-    n, known, share, count, table = int(sample.num_tasks), None, delta, None, None
-    if both is not None:
-        safety, wanted, whole = both
-        known = together(safety, wanted, whole, beta, n)
-        share = divided(whole, sample.dtype, wanted.size, lambda known: known / wanted.size * (1 - 2.0**-50))
-    if known is not None:
-        beta, count = known[0], np.pad(known[1], (0, len(rows) - len(known[1])), "edge")
-    else:
-        beta = method.default_beta(share, n) if beta is None and not method.free_beta else beta
-        if beta is not None:
-            beta = probability("beta", beta, sample.dtype, "nearest", validate=validate, scalar=True)
-        table = table_of(method.tail, n, sample.tasks[-1], share, 0.5 if beta is None else beta)
-    return _fields(method, bound, *placed((sample, rows, delta, beta, count, share, table))) | {"delta": delta}
+    """The fields of certificates from lower bounds."""
+    n = int(sample.num_tasks)
+    beta = method.default_beta(delta, n) if beta is None and not method.free_beta else beta
+    if beta is not None:
+        beta = probability("beta", beta, sample.dtype, "nearest", validate=validate, scalar=True)
+    table = table_of(method.tail, n, sample.tasks[-1], delta, 0.5 if beta is None else beta)
+    return _fields(method, bound, *placed((sample, rows, delta, beta, table))) | {"delta": delta}
 
 
 @functools.partial(quickly, static_argnums=(0, 1))
-def _fields(method: Method, bound: Bound, sample: Sample, wanted, delta, beta, count, share, table) -> dict:
-    """The fields of certificates at the (k* + 1)-th smallest of the lower bounds.
-
-    ``count``: k* + 1 for each safety; None where it is what beta and ``share``, the part of delta of each, allow.
-    """
-    n, size, low, feasible = sample.num_tasks, sample.tasks[-1], jnp.asarray(sample.low), jnp.asarray(True)
-    if count is None:
-        beta, count, feasible = _allowed(method, size, n, wanted, share, beta, table)
+def _fields(method: Method, bound: Bound, sample: Sample, wanted, delta, beta, table) -> dict:
+    """The fields of certificates at the (k* + 1)-th smallest of the lower bounds."""
+    n, size, low = sample.num_tasks, sample.tasks[-1], jnp.asarray(sample.low)
+    beta, count, feasible = _allowed(method, size, n, wanted, delta, beta, table)
     lower = task_bounds(bound, sample, beta)
     ordered = jnp.sort(jnp.where(in_front(lower, n), lower, jnp.inf), axis=-1)
     reached = jnp.take(ordered, jnp.maximum(count - 1, 0), axis=-1)
@@ -198,7 +154,6 @@ SAFETY_LEVEL = Question(
     rows=Rows(certified="threshold"),
     each="safety",
     shortcut="",
-    options=(Option("simultaneous", bool, "All safeties are to hold together"),),
     advised=True,
     curve=curve_of_counts,
     missing=Certificate.violated,

@@ -107,7 +107,7 @@ def certify_tail(band: Certificate, shares: Numeric | Sequence[float], *, valida
         With confidence 0.99 for all together: the expected return on the worst 0.1 of tasks is at least 261... on
         average, and on a new task at least 478... with probability at least 0.9000.
 
-    Reference: the theory page, section 15.3; Rockafellar & Uryasev (2000) for the mean.
+    Reference: the theory page, section 15.2; Rockafellar & Uryasev (2000) for the mean.
     """
     if not isinstance(band, Certificate) or band.level is None or band.sampled is not None:
         raise ValueError(f"band is {kind_of(band)}; expected one of certify_band, of the sampled tasks")

@@ -62,8 +62,8 @@ def claim_of(certificate: Any, *, threshold: float | None = None) -> MonitoredCl
     claim of its certificate.
 
     A user who chooses one of several thresholds has seen all of their certificates. One of t thresholds that each hold
-    separately fails with probability at most t delta. Thresholds that hold together (``certify_band``, simultaneous
-    safety levels) may be chosen at no cost.
+    separately fails with probability at most t delta. Thresholds that hold together (``certify_band``) may be
+    chosen at no cost.
 
     Args:
         certificate: of one policy, at thresholds or safety levels; or an adaptive run.

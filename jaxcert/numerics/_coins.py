@@ -57,13 +57,6 @@ def coins_limit(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
     return safe_root(evaluate, start, safe=one, unsafe=jnp.where(hopeless, one, 0))
 
 
-def coins_suffice(q: jax.Array, k: jax.Array, factor: jax.Array, level: jax.Array) -> jax.Array:
-    """Whether P[sum of Bernoulli(factor q_i) <= k] <= level was seen; arguments as above, the factor rounded down."""
-    if q.shape[-1] > _MOST_COINS:
-        return _closed(q, k, level) <= factor
-    return _few_heads(factor[..., None] * q * (1 - 2 * unit_roundoff(q.dtype)), k).below <= level
-
-
 def _rate(heads: jax.Array, k: jax.Array, ratio: jax.Array, n: jax.Array) -> jax.Array:
     """The sum over coins of p P[sum of the others = k] / P[sum = k]: exact for equal coins, close for others.
 

@@ -102,9 +102,9 @@ def misses(certificate: Any, *, safety: float | None = None) -> np.ndarray:
 def is_explained(certificate: Certificate) -> bool:
     """Whether ``advise`` looks for what a miss needs.
 
-    It does not where thresholds share a delta, nor for weighted tasks: their number explains nothing.
+    It does not for a band, nor for weighted tasks: their number explains nothing.
     """
-    return not certificate.simultaneous and certificate.method in METHODS
+    return certificate.method in METHODS
 
 
 def _explanation(

@@ -41,8 +41,6 @@ def check_witnesses(certificate: Any) -> None:
     known = (BETTING.name, CLOPPER_PEARSON.name)
     if certificate.bound not in known:
         raise ValueError(f"bound is {certificate.bound!r}, which has no witnesses; expected one of {', '.join(known)}")
-    if getattr(certificate, "simultaneous", False):
-        raise ValueError("certificate holds for several levels together, whose share of delta has no witness")
 
 
 def of_counts(certificate: Any, sample: Sample, index: int, *, weighted: bool = False) -> Witness | None:
@@ -75,7 +73,7 @@ def _of_bounds(certificate: Any, sample: Sample, threshold: Any) -> Witness:
 
 
 def of_limits(certificate: Any, sample: Sample, index: int) -> Witness | None:
-    """For ``certify_safety_level``, at the threshold that was found; ValueError for levels that hold together."""
+    """For ``certify_safety_level``, at the threshold that was found."""
     check_witnesses(certificate)
     threshold, safety, delta = certificate.thresholds[index], certificate.safety[index], certificate.delta
     if not safety > 0 or not threshold > sample.low:

@@ -14,8 +14,6 @@ from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import SAMPLED, SOURCES
 from jaxcert.certificates._question import Question
-from jaxcert.certificates._safety_level import together
-from jaxcert.numerics._rounding import cast_host
 from jaxcert.planning import Advice
 from jaxcert.questions import question_of, rows_of
 from jaxcert.questions._answers import sampled
@@ -61,8 +59,8 @@ def certificate_record(
 
     Raises:
         ValueError: the certificate is a batch, shifted, answers no known question, or has no rows, as a ranking; a
-            support is missing; it is about another number of policies than the question or the files, or has some of
-            several safety levels among which delta was divided. With ``witness``: no such proof, or no ``data``.
+            support is missing; or it is about another number of policies than the question or the files. With
+            ``witness``: no such proof, or no ``data``.
 
     Warns:
         UserWarning: with ``witness``, exact arithmetic does not confirm a row.
@@ -85,7 +83,6 @@ def certificate_record(
     _check_sample(certificate, asked, data, others)
     policies = names_of([data, *others[:1]]) if data is not None and of_two(certificate) else []
     rows = _rows(jax.tree.map(np.asarray, certificate), asked, policies, data.roles.group if data else "")
-    _check_whole(certificate, support, asked)
     together = getattr(certificate, "simultaneous", False)
     names = (getattr(certificate, name, None) for name in ("bound", "method"))
     record = {
@@ -153,26 +150,6 @@ def _check_sample(
         of_metrics = f"{', '.join(metrics)} of " if metrics else ""
         about = f"{of_metrics}{num_policies} policies{', and one of weights' * num_weights}"
         raise ValueError(f"certificate is about {about}; given are {1 + len(others)} files of returns")
-
-
-def _check_whole(levels: Any, support: tuple[float, float] | None, question: Question) -> None:
-    """Raise ValueError for safety levels that hold together, if delta was not divided among just these."""
-    # The rows of a band, or of successes at all levels, hold in one event, whichever of them are wanted.
-    if "simultaneous" not in question.settings or not levels.simultaneous or levels.beta.ndim or support is None:
-        return
-    wanted, found = np.asarray(levels.safety), None
-    if np.all((wanted > 0) & (wanted < 1)):
-        found = together(wanted, levels.safety, levels.delta, levels.beta, levels.num_tasks)
-    if found is None:
-        return
-    count = found[1]
-    ordered, low = np.sort(levels.lower_bounds), cast_host(np.asarray(support[0], np.float64), wanted.dtype, "down")
-    reached = np.where(count > 0, np.maximum(ordered[np.maximum(count - 1, 0)], low), low)
-    if not np.array_equal(reached, levels.thresholds):
-        raise ValueError(
-            "certificate holds some of several safety levels that hold together, or was computed under jit: its "
-            "thresholds do not follow from its own levels and delta; expected all of them, outside of jit"
-        )
 
 
 def _settings(certificate: Any, support: tuple[float, float] | None, question: Question) -> dict[str, Any]:

@@ -55,9 +55,9 @@ def collect_gymnasium(
         Returns, float [n, m], on the default device; summed in double precision and rounded down.
 
     Raises:
-        TypeError: if the policy is not a policy, or gives actions of another type than the environment takes.
-        ValueError: for numbers or shapes that do not fit, actions or rewards that are not finite, and an episode of
-            100,000 steps without an `episode_length`.
+        TypeError: if the policy is not a policy.
+        ValueError: for numbers or shapes that do not fit, actions that are not in their space, rewards that are not
+            finite, and an episode of 100,000 steps without an `episode_length`.
 
     Example:
         >>> import gymnasium

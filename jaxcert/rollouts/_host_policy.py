@@ -10,78 +10,35 @@ import numpy as np
 
 from jaxcert.rollouts._policy import Policy, as_policy
 
+# By the names of spaces, since Gymnasium need not be installed.
+_OF_NUMBERS = {"Discrete", "MultiDiscrete", "MultiBinary", "Box"}
+
 
 def as_action(space: Any, action: Any) -> Any:
-    """The action in the type of the space.
-
-    TypeError for an action of another kind than the space's, ValueError for another shape, or values that are not
-    finite or not in a discrete space.
-    """
-    kinds = [kind.__name__ for kind in type(space).__mro__]
-    for name, convert in _OF_SPACES.items():
-        if name in kinds:
-            return convert(space, action)
-    if not space.contains(action):
-        raise ValueError(f"the policy gives the action {action!r}; expected one in {space}")
-    return action
+    """The action in the type of the space; ValueError for one that is not in it. A Box takes any finite numbers."""
+    kinds = {kind.__name__ for kind in type(space).__mro__}
+    if "Dict" in kinds and isinstance(action, Mapping) and set(action) == set(space.spaces):
+        return {name: as_action(part, action[name]) for name, part in space.spaces.items()}
+    if "Tuple" in kinds and isinstance(action, Sequence) and len(action) == len(space.spaces):
+        return tuple(as_action(part, one) for part, one in zip(space.spaces, action, strict=True))
+    found = _numbers(space, action) if kinds & _OF_NUMBERS else action if space.contains(action) else None
+    if found is None:
+        raise ValueError(f"the policy gives the action {action!r:.80}; expected one in {space}")
+    return found
 
 
-def _dict_action(space: Any, action: Any) -> dict:
-    if not isinstance(action, Mapping) or set(action) != set(space.spaces):
-        has = f"the keys {sorted(action)}" if isinstance(action, Mapping) else f"a {type(action).__name__}"
-        raise TypeError(f"the policy gives {has} as action; expected a dict with the keys {sorted(space.spaces)}")
-    return {key: as_action(part, action[key]) for key, part in space.spaces.items()}
-
-
-def _tuple_action(space: Any, action: Any) -> tuple:
-    if not isinstance(action, Sequence) or len(action) != len(space.spaces):
-        raise TypeError(
-            f"the policy gives a {type(action).__name__} as action; expected a tuple of {len(space.spaces)}"
-        )
-    return tuple(as_action(part, one) for part, one in zip(space.spaces, action, strict=True))
-
-
-def _array(space: Any, action: Any) -> np.ndarray:
+def _numbers(space: Any, action: Any) -> Any:
+    """The action as an array, or as a scalar, by which tables of transitions are looked up; None if it does not fit."""
     if hasattr(action, "detach"):  # a tensor of PyTorch, which may have a gradient or be on a GPU
         action = action.detach().cpu().numpy()
-    try:
-        array = np.asarray(action)
-    except ValueError:  # nested lists of several lengths
-        array = np.asarray(None)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"the policy gives a {type(action).__name__} as action; expected numbers of {space}")
-    if array.shape != space.shape:
-        one = "" if space.shape else ", the number of one action (the argmax, if these are scores)"
-        raise ValueError(f"the policy gives an action of shape {array.shape}; expected {space.shape}{one}")
-    return array
-
-
-def _whole_action(space: Any, action: Any) -> Any:
-    array = _array(space, action)
-    if array.dtype.kind == "f":
-        raise TypeError(f"the policy gives an action of type {array.dtype}; expected whole numbers for {space}")
-    if not space.contains(np.asarray(array, np.int64)[()]):
-        raise ValueError(f"the policy gives the action {array}, which is not in {space}")
-    # A scalar, not an array without axes: tables of transitions are looked up by it.
+    array, is_whole = np.asarray(action), np.dtype(space.dtype).kind != "f"
+    fits = array.shape == space.shape and array.dtype.kind in ("biu" if is_whole else "biuf")
+    if not fits or not np.all(np.isfinite(array)):
+        return None
+    is_box = hasattr(space, "low")
+    if not is_box and not space.contains(array.astype(np.int64)[()]):  # before a narrow type wraps it
+        return None
     return array.astype(space.dtype)[()]
-
-
-def _box_action(space: Any, action: Any) -> np.ndarray:
-    array = _array(space, action)
-    if not np.all(np.isfinite(array)):
-        raise ValueError("the policy gave an action that is not finite")
-    if array.dtype.kind == "f" and np.dtype(space.dtype).kind != "f":
-        raise TypeError(f"the policy gives an action of type {array.dtype}; expected {space.dtype} for {space}")
-    return array.astype(space.dtype)
-
-
-# By the names of spaces, since Gymnasium need not be installed.
-_OF_SPACES: dict[str, Callable[..., Any]] = {
-    "Dict": _dict_action,
-    "Tuple": _tuple_action,
-    **dict.fromkeys(("Discrete", "MultiDiscrete", "MultiBinary"), _whole_action),
-    "Box": _box_action,
-}
 
 
 class Actor(NamedTuple):

@@ -2,7 +2,7 @@
 
 A task is a slip probability p. The agent moves right; at every step the episode ends in failure with probability p. It
 succeeds, with return 1, if it survives five steps, so J = (1-p)^5. The slip probabilities come from a mixture of
-Gaussians, truncated to [0, 1). ``ENV`` has the paper's parameters.
+Gaussians, 0.8 Normal(0.03, 0.01) + 0.2 Normal(0.10, 0.01), truncated to [0, 1).
 
 Reference:
     Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 2; the default parameters come
@@ -10,10 +10,10 @@ Reference:
 """
 
 import dataclasses
-import functools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import ndtr
 
 from jaxcert._types import Numeric
@@ -24,36 +24,13 @@ from jaxcert.tasks._state import State
 __all__ = [
     "ENV",
     "POLICY",
-    "SimpleGridParams",
     "performance",
     "safety",
 ]
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class SimpleGridParams:
-    """A mixture of slip probabilities; a pytree.
-
-    The density of p is proportional to Σ_c weights[c] · Normal(p; means[c], stds[c]) on [0, 1), 0 elsewhere.
-
-    Attributes:
-        weights: [c], non-negative, of any positive sum.
-        means: [c], each in [0, 1), or outside by a few standard deviations at most.
-        stds: [c], positive.
-
-    Example:
-        >>> SimpleGridParams(weights=(0.5, 0.5)).means
-        (0.03, 0.1)
-    """
-
-    weights: Numeric | tuple[float, ...] = (0.8, 0.2)
-    means: Numeric | tuple[float, ...] = (0.03, 0.10)
-    stds: Numeric | tuple[float, ...] = (0.01, 0.01)
-
-
 _NUM_STEPS = 5
-_PAPER = SimpleGridParams()
+_WEIGHTS, _MEANS, _STDS = np.array([0.8, 0.2]), np.array([0.03, 0.10]), np.array([0.01, 0.01])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +56,7 @@ class _SimpleGrid:
 
 def _sample_task(key: jax.Array) -> jax.Array:
     """Without rejection: a truncated mixture is one of truncated components, each weighted by its mass in [0, 1)."""
-    weights, means, stds = _mixture(_PAPER)
+    weights, means, stds = _mixture()
     key_component, key_slip = jax.random.split(key)
     mass = _mass_below(jnp.ones_like(means), weights, means, stds)
     component = jax.random.categorical(key_component, jnp.log(mass))
@@ -114,7 +91,7 @@ def performance(p: Numeric) -> jax.Array:
 
 
 @jax.jit
-def safety(threshold: Numeric, *, params: SimpleGridParams = _PAPER) -> jax.Array:
+def safety(threshold: Numeric) -> jax.Array:
     r"""Exact safety S(B) = P[J >= B], the probability that a new task's performance is at least B.
 
     .. math:: S(B) = P\big[p \le 1 - B^{1/5}\big]
@@ -125,7 +102,6 @@ def safety(threshold: Numeric, *, params: SimpleGridParams = _PAPER) -> jax.Arra
 
     Args:
         threshold: B, [...], a success probability.
-        params: the mixture; the paper's by default.
 
     Returns:
         Safety S(B), float [...], in [0, 1], exact up to rounding; NaN where B is NaN.
@@ -136,7 +112,7 @@ def safety(threshold: Numeric, *, params: SimpleGridParams = _PAPER) -> jax.Arra
 
     Reference: arXiv 2602.02098, fig. 2.
     """
-    weights, means, stds = _mixture(params)
+    weights, means, stds = _mixture()
     threshold = jnp.asarray(threshold, dtype=means.dtype)
     certain, impossible = threshold <= 0, threshold >= 1
     # Outside (0, 1), B is replaced by 1 for the logarithm; NaN stays NaN.
@@ -147,9 +123,8 @@ def safety(threshold: Numeric, *, params: SimpleGridParams = _PAPER) -> jax.Arra
     return jnp.where(certain, 1, jnp.where(impossible, 0, jnp.clip(mass / whole, 0, 1)))
 
 
-def _mixture(params: SimpleGridParams) -> tuple[jax.Array, jax.Array, jax.Array]:
-    as_float = functools.partial(jnp.asarray, dtype=jnp.result_type(float))
-    return as_float(params.weights), as_float(params.means), as_float(params.stds)
+def _mixture() -> list[jax.Array]:
+    return [jnp.asarray(each, jnp.result_type(float)) for each in (_WEIGHTS, _MEANS, _STDS)]
 
 
 def _mass_below(slip: jax.Array, weight: jax.Array, mean: jax.Array, std: jax.Array) -> jax.Array:

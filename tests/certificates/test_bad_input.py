@@ -127,7 +127,7 @@ TRACED = [
 def test_nothing_is_certified_from_what_cannot_be_refused(name):
     way = TRACED_WAYS[name]
     settings = {"delta": "delta", "at": next(filter(way.takes, ("thresholds", "margins", "safety", "alpha")), None)}
-    settings["beta"] = next(filter(way.takes, ("beta", "betas") * (name not in ("auto", "together"))), None)
+    settings["beta"] = next(filter(way.takes, ("beta", "betas") * (name != "auto")), None)
 
     @jax.jit
     def call(x, low, high, **given):
@@ -230,8 +230,6 @@ OWN = [
     ("interval", {"beta": "auto"}, "beta is 'auto'; expected a number, or None for the default"),
     ("interval", {"beta_upper": 1.5}, "beta_upper"),
     ("interval", {"x": HISTOGRAM, "support": None}, "returns are a summary, which cannot be reflected"),
-    ("together", {"method": "scenario"}, "calibrated for method 'binomial', not for 'scenario'"),
-    ("together", {"method": "soft"}, "calibrated for method 'binomial', not for 'soft'"),
     ("soft", {"bound": "dkw"}, "bound is 'dkw', which has no effect with method 'soft'"),
     ("soft", {"bound": "clopper_pearson"}, "bound is 'clopper_pearson', which has no effect with method 'soft'"),
     ("auto", {"beta": np.array(["auto"])}, "beta has dtype <U4; expected real numbers"),

@@ -1,4 +1,4 @@
-"""Batches of certificates: their elements by index, and tables and data sets with the names of their axes."""
+"""Batches of certificates: their elements by index, and tables with the names of their axes."""
 
 import dataclasses
 import re
@@ -37,7 +37,6 @@ ROWS = {
     "ranking": {"policy": 2, "other": 2},
     "tail": {"share": 2},
 }
-SIZES = {"task": N, "threshold": 2, "share": 2, "alpha": 2, "policy": 2, "other": 2, "parameter": 2, "requirement": 1}
 # Of leading axes of returns; each takes two seconds or more to compile.
 QUICK = ("band",)
 WITHOUT_ROWS = ("mean", "ranking", "requirements", "suite_requirements")
@@ -137,7 +136,7 @@ def test_a_setting_for_some_of_the_axes_alone(single):
     some = dataclasses.replace(many, delta=delta)
     assert some[1, 2].delta == delta[1, 0]
     assert some[1].delta.tolist() == [delta[1, 0]] * 3
-    assert some.to_xarray().delta.shape == BATCH
+    assert some.to_frame().delta.nunique() == 2
 
 
 @pytest.mark.parametrize(
@@ -187,46 +186,14 @@ def test_a_row_for_each_element(single, name):
     assert not {"lower_bounds", "history", "sampled"} & set(frame.columns)
 
 
-@EACH
-def test_a_data_set_with_named_axes(single, name):
-    many = stacked(single[name])
-    data = many.to_xarray(dims=("seed", "checkpoint"))
-    size = SIZES | ({"threshold": N} if name == "curve" else {})
-    if name in ("suite", "auto"):
-        size = size | {"level": single[name].betas.size if name == "suite" else single[name].tried.shape[-2]}
-    for field in dataclasses.fields(many):
-        held = getattr(many, field.name)
-        if field.name in data and not field.metadata.get("static"):
-            variable = data[field.name]
-            assert {axis: variable.sizes[axis] for axis in variable.dims[2:]} == {a: size[a] for a in variable.dims[2:]}
-            assert variable.dims[:2] == ("seed", "checkpoint")
-            expected = many.to_dict()[field.name]
-            np.testing.assert_array_equal(variable.values, expected)
-        elif field.metadata.get("static") and held is not None and field.name != "tasks":
-            assert data.attrs[field.name] == held
-    assert data.isel(seed=1, checkpoint=2).status.values.tolist() == many[1, 2].to_dict()["status"]
-
-
-def test_thresholds_label_their_axis_where_they_are_the_same():
+def test_thresholds_label_their_axis():
     found = ASK["band"](RETURNS)
-    data = found.to_xarray()
-    assert data.safety.dims == ("axis_0", "axis_1", "threshold")
-    assert data.threshold.values.tolist() == THRESHOLDS
-    assert "thresholds" not in data
-    assert data.delta.dims == ()
-    one = data.safety.sel(threshold=0.3).values
-    np.testing.assert_array_equal(one, found.safety[..., 1])
-    assert list(found.to_frame().columns[:3]) == ["axis_0", "axis_1", "threshold"]
-    assert found.to_frame().threshold.unique().tolist() == THRESHOLDS
-    own = jaxcert.certify_band(RETURNS, None, **SETTINGS).to_xarray()
-    assert own.thresholds.dims == ("axis_0", "axis_1", "threshold")
-    names = ASK["each_task"](RETURNS[0, 0])
-    assert names.to_xarray().good.sel(task="task 7", threshold=0.3).item() == names.good[7, 1]
-    assert "task" not in names.to_frame()
-    alone = ASK["cvar"](RETURNS[0, 0])
-    assert alone.to_xarray()["mean"].sel(alpha=1.0).item() == alone.mean[1]
-    shares = dataclasses.replace(stacked(alone), alpha=jnp.asarray(np.random.default_rng(1).uniform(size=(*BATCH, 2))))
-    assert shares.to_xarray().alpha_by_element.shape == (*BATCH, 2)
+    frame = found.to_frame()
+    assert list(frame.columns[:3]) == ["axis_0", "axis_1", "threshold"]
+    assert frame.threshold.unique().tolist() == THRESHOLDS
+    data = frame.set_index(list(frame.columns[:3])).to_xarray()
+    np.testing.assert_array_equal(data.safety.sel(threshold=0.3).values, found.safety[..., 1])
+    assert "task" not in ASK["each_task"](RETURNS[0, 0]).to_frame()
 
 
 @pytest.mark.parametrize(
@@ -240,16 +207,15 @@ def test_thresholds_label_their_axis_where_they_are_the_same():
         ({"dims": ("seed", "threshold")}, "dims has 'threshold'"),
     ],
 )
-@pytest.mark.parametrize("way", ["to_frame", "to_xarray"])
-def test_names_that_do_not_fit(single, way, settings, words):
+def test_names_that_do_not_fit(single, settings, words):
     alike = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (*BATCH, *leaf.shape)), single["safety"])
     with pytest.raises(ValueError, match=words):
-        getattr(alike, way)(**settings)
+        alike.to_frame(**settings)
 
 
 def test_no_table_of_traced_values(single):
     with pytest.raises(ValueError, match="expected it outside of jit and vmap"):
-        jax.vmap(lambda one: one.to_xarray())(stacked(single["safety"]))
+        jax.vmap(lambda one: one.to_frame())(stacked(single["safety"]))
 
 
 def test_every_type_of_answer_is_tested(single):

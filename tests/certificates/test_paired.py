@@ -26,7 +26,7 @@ OF_DIFFERENCES = {"support": (-8.0, 8.0), "delta": DELTA}
 MARGINS = [-4.0, -1.0, 1.5]
 
 WAYS = ways(MARGINS, [0.5, 0.8], alpha=[0.2, 0.5], cap=[1.0, 2.0])
-ASKED = {each: WAYS[each] for each in ("safety", "auto", "soft", "safety_level", "together", "band", "interval")}
+ASKED = {each: WAYS[each] for each in ("safety", "auto", "soft", "safety_level", "band", "interval")}
 ASKED |= {each: WAYS[each] for each in ("anytime", "mean", "cvar")} | {
     "hoeffding": lambda x, **given: jaxcert.certify(x, MARGINS, bound="hoeffding", **given),
     "weighted": lambda x, **given: jaxcert.certify_weighted(x, MARGINS, np.ones(N), max_weight=1.5, **given),

@@ -143,7 +143,6 @@ RECORDED = {
     "given level": (certify, [0.5, 0.8], {"beta": 0.1}),
     "safety": (certify_safety_level, [0.5, 0.8], {}),
     "safety at a level": (certify_safety_level, [0.5, 0.8], {"beta": 0.1}),
-    "simultaneous": (certify_safety_level, [0.5, 0.8], {"simultaneous": True}),
 }
 
 

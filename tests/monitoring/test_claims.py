@@ -29,11 +29,9 @@ def test_the_claim_of_a_certificate_is_that_of_its_record():
 
 
 def test_thresholds_that_hold_together_may_be_chosen_at_no_cost():
-    levels = {"simultaneous": True, **SETTINGS}
     for found in (
         jaxcert.certify_band(RETURNS, [200.0, 300.0], **SETTINGS),
         jaxcert.certify_band(RETURNS > 300, [0.2, 0.4], delta=0.05),
-        jaxcert.certify_safety_level(RETURNS, [0.3, 0.5], **levels),
     ):
         one = float(found.thresholds[0])
         claim = claim_of(found, threshold=one)

@@ -21,7 +21,6 @@ REQUIRED = {"requirements": ("reward >= 0.6 in 0 1", "cost <= 0.5 in 0 1"), "com
 # What each question is asked with, besides data, support, delta and what has to be declared.
 FIXED = {"threshold": [0.3, 0.6], "safety": [0.5, 0.8], "alpha": [0.25, 1.0], "margin": [-0.1, 0.0]}
 OPTIONS = {
-    "safety_level": {"simultaneous": True},
     "cvar": {"cap": [0.8, 1.0]},
     "episode": {"num_episodes": 2, "rollouts": "first"},
     "band": {"kind": "equal_local_levels"},

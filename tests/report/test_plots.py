@@ -51,8 +51,8 @@ def test_the_axis_that_was_fixed_beforehand_is_named_as_such():
     axes = plot_certificates({"A": found, "B": found})
     assert axes.get_xlabel() == "certified threshold B"
     assert axes.get_ylabel() == "safety 1−ε, each fixed beforehand"
-    together = jaxcert.certify_safety_level(RETURNS, [0.5, 0.8], support=(0, 1), delta=0.1, simultaneous=True)
-    assert plot_certificates(together).get_ylabel() == "safety 1−ε, all at once"
+    together = jaxcert.certify_band(RETURNS, [0.2, 0.4], support=(0, 1), delta=0.1)
+    assert plot_certificates(together).get_xlabel() == "threshold B, all at once"
 
 
 def test_a_curve_without_any_width_is_a_point():

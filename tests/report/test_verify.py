@@ -56,12 +56,9 @@ def test_successes_at_all_thresholds_are_verified(tmp_path, masked):
     np.savez(tmp_path / "returns.npz", returns=passed, **mask)
     data, options = read_returns(tmp_path / "returns.npz"), {**SETTINGS, "where": mask.get("where")}
     band = jaxcert.certify_band(data.returns, [0.3, 0.7], kind="attained_levels", **options)
-    levels = jaxcert.certify_safety_level(data.returns, [0.3, 0.6], method="attained", simultaneous=True, **options)
-    records = [certificate_record(found, support=(0, 1), data=data) for found in (band, levels)]
-    assert all(record["rows"][0]["safety"] > 0 for record in records)
-    # Both levels hold in one event, so that one of them is as good alone.
-    records.append(certificate_record(levels[0], support=(0, 1), data=data))
-    write_certificates(tmp_path / "c.json", records)
+    record = certificate_record(band, support=(0, 1), data=data)
+    assert record["rows"][0]["safety"] > 0
+    write_certificates(tmp_path / "c.json", [record])
     assert verify(tmp_path / "c.json", tmp_path / "returns.npz").differences == ()
 
 
@@ -238,7 +235,6 @@ KINDS = {
     "hoeffding": {"bound": "hoeffding", "beta": 0.1},
     "band": {"certify": jaxcert.certify_band},
     "safety": {"certify": jaxcert.certify_safety_level, "asked": [0.5, 0.8]},
-    "simultaneous": {"certify": jaxcert.certify_safety_level, "asked": [0.5, 0.8], "simultaneous": True},
     "anytime": {"certify": jaxcert.certify_anytime},
 }
 
@@ -263,21 +259,3 @@ def test_a_shift_has_no_record():
     found = jaxcert.certify_shift(jaxcert.certify(RETURNS, LEVELS, **SETTINGS), divergence="kl", radius=0.02)
     with pytest.raises(ValueError, match="certificate is shifted; expected the certificate of the sampled tasks"):
         certificate_record(found, support=(0, 1))
-
-
-def test_a_part_of_levels_that_hold_together_has_no_record_of_other_thresholds():
-    """They follow from the division of delta among all of them, which a record of a part does not hold."""
-    safeties, settings = [0.3, 0.5, 0.6, 0.7, 0.8], {"simultaneous": True, "support": (0, 1), "delta": 0.1}
-    levels = jaxcert.certify_safety_level(RETURNS, safeties, **settings)
-    assert len(certificate_record(levels, support=(0, 1))["rows"]) == 5
-    refused = []
-    for place, safety in enumerate(safeties):
-        part = levels[place]
-        alone = jaxcert.certify_safety_level(RETURNS, safety, beta=float(levels.beta), **settings)
-        refused.append(float(alone.thresholds[0]) != float(part.thresholds[0]))
-        if refused[-1]:
-            with pytest.raises(ValueError, match="some of several safety levels that hold together"):
-                certificate_record(part, support=(0, 1))
-        else:
-            assert certificate_record(part, support=(0, 1))["rows"]
-    assert any(refused)

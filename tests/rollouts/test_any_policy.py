@@ -165,21 +165,22 @@ def test_actions_of_several_parts_and_observations_of_text():
 
 
 @pytest.mark.parametrize(
-    ("action", "words"),
+    "action",
     [
-        ({"gear": 1}, r"the keys \['gear'\] as action; expected a dict with the keys \['gear', 'pair'\]"),
-        (1, "a int as action; expected a dict"),
-        ({"gear": 1, "pair": 0}, "a int as action; expected a tuple of 2"),
-        ({"gear": 0.0, "pair": 0}, "of type float64; expected whole numbers for Discrete"),
-        ({"gear": 2, "pair": 0}, "the action 2, which is not in Discrete"),
-        ({"gear": np.ones(3, int), "pair": 0}, r"shape \(3,\); expected \(\), the number of one action \(the argmax"),
-        ({"gear": None, "pair": 0}, "a NoneType as action; expected numbers of Discrete"),
-        ({"gear": 0, "pair": ([0.0, np.nan], [0, 1])}, "not finite"),
-        ({"gear": 0, "pair": ([0.0], [0, 1])}, r"shape \(1,\); expected \(2,\)"),
+        {"gear": 1},
+        1,
+        {"gear": 1, "pair": 0},
+        {"gear": 0.0, "pair": 0},
+        {"gear": 2, "pair": 0},
+        {"gear": np.ones(3, int), "pair": 0},
+        {"gear": None, "pair": 0},
+        {"gear": 0, "pair": ([0.0, np.nan], [0, 1])},
+        {"gear": 0, "pair": ([0.0], [0, 1])},
+        {"gear": 0, "pair": ([0.0, 0.0], [0, 257])},
     ],
 )
-def test_actions_that_do_not_fit_are_refused(action, words):
-    with pytest.raises((ValueError, TypeError), match=words):
+def test_actions_that_do_not_fit_are_refused(action):
+    with pytest.raises(ValueError, match=r"the policy gives the action .*; expected one in (Dict|Tuple|Disc|Box|Mult)"):
         collect_gymnasium(lambda task: Parts(), lambda obs: action, [None], KEY, num_rollouts=1)
 
 

@@ -3,20 +3,12 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from scipy import stats
 from test_task_distributions import Mixture
 
 from jaxcert.rollouts import collect
 from jaxcert.tasks import simple_grid
-from jaxcert.tasks.simple_grid import SimpleGridParams, performance, safety
-
-# The second one is cut by both ends of [0, 1), so that the truncation carries weight.
-PARAMS = {
-    "paper": SimpleGridParams(),
-    "cut": SimpleGridParams(weights=(1.0, 3.0, 2.0), means=(-0.1, 0.5, 1.1), stds=(0.2, 0.3, 0.4)),
-}
-BY_PARAMS = pytest.mark.parametrize("params", PARAMS.values(), ids=PARAMS.keys())
+from jaxcert.tasks.simple_grid import performance, safety
 
 
 def rollout(key, slips, num_rollouts):
@@ -56,11 +48,10 @@ def test_bad_slip_is_never_a_success():
     assert (successes[3] == 1).all()
 
 
-@BY_PARAMS
-def test_safety_against_scipy(params, precision):
+def test_safety_against_scipy(precision):
     thresholds = np.linspace(0.001, 1, 1000).astype(precision)
-    exact = Mixture(params).cdf(1 - thresholds.astype(float) ** (1 / 5))
-    result = safety(thresholds, params=params)
+    exact = Mixture().cdf(1 - thresholds.astype(float) ** (1 / 5))
+    result = safety(thresholds)
     assert result.dtype == precision
     np.testing.assert_allclose(result, exact, rtol=0, atol=2e-6 if precision == "float32" else 1e-13)
 

@@ -52,7 +52,7 @@ def curves(certificate: Certificate, question: Question, low: float) -> dict[str
     curve = step_curve(certificate, max_points=MOST_POINTS) if counts_bounds(certificate) else certificate
     found = {TOGETHER if curve.simultaneous else alone(question): curve}
     is_counted = certificate.method in COUNTING and counts_bounds(certificate)
-    if certificate.num_tasks <= _MOST_IN_BAND and is_counted and not certificate.simultaneous:
+    if certificate.num_tasks <= _MOST_IN_BAND and is_counted:
         settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": low}
         bounds, levels = certificate.lower_bounds, np.asarray(curve.thresholds)
         found[TOGETHER] = certify_lower_bounds_band(bounds, levels, **settings)
