@@ -80,8 +80,7 @@ class Question:
         renamed: parameters whose value the answer has under another name, and these names.
         options: of the settings those that few questions have.
         shortcut: the word that asks it on the command line in place of its name, such as mean; empty where its numbers
-            alone do, and a whole command where it has its own; None if nothing does. Questions of new tasks, of a fixed
-            list and of two policies may share it.
+            alone do; None if nothing does. Questions of new tasks, of a fixed list and of two policies may share it.
         listed: whether it is about the tasks of a fixed list, all of which were run, in place of new tasks.
         paired: whether it is asked of two policies, too, by pairs in place of returns (``jaxcert.paired``); False where
             that is a question of its own.
@@ -194,11 +193,6 @@ class Question:
     def chooses_method(self) -> bool:
         """Whether the function chooses a method by the returns, if none is given."""
         return self.takes("method") and self._parameters["method"].default is None and self.has_support
-
-    @property
-    def command(self) -> str:
-        """The command of its own on the command line; empty if it has none."""
-        return self.shortcut if self.shortcut and " " in self.shortcut else ""
 
     @property
     def unrepeated(self) -> str:

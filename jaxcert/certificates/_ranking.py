@@ -214,5 +214,4 @@ RANKING = Question(
     function=certify_ranking,
     rows=NO_ROWS,
     each=None,
-    shortcut="jaxcert compare A B C",
 )

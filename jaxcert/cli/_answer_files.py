@@ -23,10 +23,9 @@ from jaxcert.report import (
     write_report,
 )
 from jaxcert.report._curve import curve_or_rows
-from jaxcert.report._in_words import Groups, latex_text
+from jaxcert.report._in_words import Groups
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.html._pages_of_several import write_several
-from jaxcert.report.html._report_tables import by_policy, shown_facts
 from jaxcert.report.plots._axes import drawing
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
@@ -38,11 +37,8 @@ _CLAIM = "certified with confidence"
 def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
     """Write the wanted files of one or several groups of rows, by the names of the groups."""
 
-    def groups() -> list[Groups]:
-        return [_groups(request, answers, question, request.by) for question in request.questions]
-
     def write_groups(path: Path, **how: Any) -> None:  # which no protocol has
-        found, *_ = groups()
+        found = _groups(request, answers, request.questions[0], request.by)
         write_several(path, found, **page_of(request, found.data[:1]), **how)
 
     records = functools.partial(_records, answers, witness=request.outputs.witness)
@@ -50,7 +46,6 @@ def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
         request,
         axes=lambda: _axes(request, answers),
         document=lambda: certificate_document(records(), protocol=request.digest),
-        tables=groups,
         page=functools.partial(_write_page, request, answers) if request.by is None else write_groups,
     )
 
@@ -60,7 +55,6 @@ def write_files(
     *,
     axes: Callable[[], Any],
     document: Callable[[], dict[str, Any]],
-    tables: Callable[[], Sequence[Groups | Leaderboard]],
     page: Callable[..., None],
 ) -> None:
     """Write the wanted files of answers or of a leaderboard; nothing else is computed."""
@@ -69,9 +63,6 @@ def write_files(
         write_whole(wanted.record, document_text(document()), **how)
     if wanted.plot:
         write_plot(wanted.plot, axes(), **how)
-    if wanted.latex:
-        texts = [latex_text([*each.said, each.together], each.table) for each in tables()]
-        write_whole(wanted.latex, "\n".join(texts), **how)
     if wanted.report:
         page(wanted.report, **how)
     if wanted.to_stdout:
@@ -135,9 +126,6 @@ def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **h
     ((name, first),), (own, *others) = answer.certificates.items(), in_one_order(*of_policies)
     if isinstance(own, ReturnsFile) and own.columns and request.metrics:  # as its column the page names all of them
         own = dataclasses.replace(own, columns=own.columns._replace(value=", ".join(request.metrics)))
-    facts = {
-        f"{name}{of}": fact for of, each in by_policy(of_policies) for name, fact in shown_facts(each.path).items()
-    }
     page = {
         **page_of(request, of_policies),
         "returns": own.returns,
@@ -152,7 +140,7 @@ def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **h
     }
     if answer.policies:
         page |= {"against": others[0], "policies": answer.policies}
-    write_report(path, first, protocol=request.digest, facts=facts, **page, **how)
+    write_report(path, first, protocol=request.digest, **page, **how)
 
 
 def _verify_command(json: Path, data: Sequence[ReturnsFile], protocol: Path | None) -> str:

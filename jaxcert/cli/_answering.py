@@ -85,9 +85,8 @@ def _check(request: Request) -> None:
         raise ValueError("--report shows thresholds or safeties, expected one of the two")
     if by is not None and request.locked is not None:
         raise ValueError("--by is not in a protocol; expected one of each group, or --where with one of them")
-    if not request.numbers and (outputs.latex or (by is not None and outputs.report is not None)):
-        what = "--latex has" if outputs.latex else "--report of groups has"
-        raise ValueError(f"{what} no curves; expected a setting of the question, such as --threshold")
+    if not request.numbers and by is not None and outputs.report is not None:
+        raise ValueError("--report of groups has no curves; expected a setting of the question, such as --threshold")
 
 
 def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str], Any]) -> Answer:

@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import jaxcert
 from jaxcert._files import unreadable
-from jaxcert.cli._typed import as_read, remember, usage_told
+from jaxcert.cli._typed import as_read, remember
 
 # Each is the function `command` of its own module, which is imported, with JAX, when the command runs or prints help.
 _COMMANDS = (
@@ -55,9 +55,7 @@ def _imported(name: str) -> Any:
 _app = typer.Typer(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, **_AS_TYPED)
 
 # Usage errors of typer share a base class with BadParameter, whose module differs between releases.
-_UsageError = cast(
-    type[Exception], next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
-)
+_UsageError = cast(Any, next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"))
 
 
 def execute(arguments: Sequence[str]) -> int:
@@ -67,7 +65,7 @@ def execute(arguments: Sequence[str]) -> int:
         # Help, version and an interruption come back as an exit status, a finished command as None.
         status = _app(as_read(arguments) or ["--help"], prog_name="jaxcert", standalone_mode=False) or 0
     except _UsageError as error:
-        return _fail(usage_told(error), 2)
+        return _fail(error.format_message(), 2)
     except ImportError as error:
         return _fail(str(error), 1)
     except OSError as error:

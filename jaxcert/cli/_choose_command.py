@@ -4,7 +4,7 @@ import contextlib
 import functools
 import itertools
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,9 +14,8 @@ from jaxcert.cli import _console
 from jaxcert.cli._console import as_given, rollouts_words
 from jaxcert.cli._options import argument, reading_of, with_roles, words_of
 from jaxcert.cli._question_options import askable
-from jaxcert.cli._reading import PolicySource, as_stated, read_all, refuse_parquet_folder, told
+from jaxcert.cli._reading import PolicySource, as_stated, read_all, told
 from jaxcert.cli._typed import in_shell
-from jaxcert.questions import QUESTIONS
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._readers import read_by
@@ -62,8 +61,6 @@ def command(
     if roles["strata"] is not None and len(paths) > 2:
         raise ValueError("--strata is given; a leaderboard needs tasks from one distribution: expected none")
     with _console.warnings_on_stderr():
-        for path in paths:
-            refuse_parquet_folder(path, roles)
         files = as_stated(read_all([*map(PolicySource, paths)], **reading_of(roles)), None)
     _print(files, _choices(files, roles))
 
@@ -76,7 +73,7 @@ def _choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[Cho
         asked = [
             (question.words, question.listed, question.has_support, _naming(question, files[0]))
             for question in askable(len(files)).values()
-            if not _lacking(question, files)
+            if _is_allowed(question, files)
         ]
     found = [
         Choice(words, listed, _command(files, roles, listed, has_support, options))
@@ -101,15 +98,14 @@ def _naming(question: Question, file: ReturnsFile) -> list[str]:
     return words
 
 
-def _lacking(question: Question, files: Sequence[ReturnsFile]) -> str:
-    """Which other files the question needs: unfinished rollouts allow no certified upper end."""
-    if not (question.of_strata if any(file.strata is not None for file in files) else not question.takes("strata")):
-        return f"of a table with {'a' if question.takes('strata') else 'no'} column of strata (--strata)"
-    needs_whole = question.declared.get("complete") or question.takes("requirements")
+def _is_allowed(question: Question, files: Sequence[ReturnsFile]) -> bool:
+    """Whether the files have what it needs: strata or none, finished rollouts for an upper end, two metrics."""
+    has_strata, of_metrics = any(file.strata is not None for file in files), question.takes("requirements")
+    needs_whole = question.declared.get("complete") or of_metrics
     if needs_whole and any(file.num_unfinished for file in files):
-        return "of files in which every rollout is finished"
-    is_one = question.takes("requirements") and not _metrics(files[0])
-    return "of a table with a column of each metric" if is_one else ""
+        return False
+    fits = question.of_strata if has_strata else not question.takes("strata")
+    return fits and (not of_metrics or bool(_metrics(files[0])))
 
 
 @functools.lru_cache(1)
@@ -141,20 +137,6 @@ def _command(
     return in_shell(command, [file.path for file in files], [*words, "--delta", "0.05"])
 
 
-def _elsewhere(files: Sequence[ReturnsFile]) -> Iterator[tuple[Question, str]]:
-    """The other questions, with the place to ask them or the reason why these files do not allow them."""
-    if len(files) > 2:
-        return
-    asked, others = askable(len(files)), askable(3 - len(files))
-    of_others = "jaxcert choose A B" if len(files) == 1 else "jaxcert choose FILE"
-    for name, question in QUESTIONS.items():
-        if name in asked and (where := _lacking(question, files)):
-            yield question, where
-        elif name not in asked:
-            in_python = f"in Python, {question.function.__name__}"
-            yield question, of_others if name in others else question.command or in_python
-
-
 def _print(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> None:
     _console.say(*(line for file in files for line in _facts(file)))
     if len(files) > 1:
@@ -164,11 +146,6 @@ def _print(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> None:
         for choice in choices:
             _console.say(f"\n  {choice.words}")
             print(f"    {choice.command}")  # in one line, to be copied
-    others: dict[str, list[str]] = {}
-    for question, where in _elsewhere(files):
-        others.setdefault(where, []).append(f"    {question.words}")
-    _console.say(*(["\nAsked elsewhere:"] if others else []))
-    _console.say(*(line for where, words in others.items() for line in (f"\n  {where}", *words)))
     most = max(int(each.num_rollouts.max()) for each in files)
     if most == 1:
         _console.say(f"\n{_ONE_EACH}")

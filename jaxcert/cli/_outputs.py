@@ -18,7 +18,6 @@ WITNESS = flag(
 )
 JSON = option("FILE", "Write a certificate file there.")
 Named = tuple[str, Path | None]  # a file, and what the user calls it
-_SUFFIXES = {"--report": ".html", "--latex": ".tex"}
 
 
 @options
@@ -33,7 +32,6 @@ class Outputs(NamedTuple):
         "Write a page to read, print and send (.html): the statement, settings and figures. It shows no "
         "single returns and no task labels.",
     )
-    latex: Path | None = option("FILE", "Write sentences and table for a paper (.tex, with booktabs).")
     names: bool = flag("Name single tasks on the page by their labels in the file.", "--tasks-in-report")
     force: bool = FORCE
     title: str | None = option("TEXT", "Title of the page, and of the plot before the confidence.")
@@ -64,8 +62,8 @@ def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None
     """Raise ValueError for files that cannot be written, that exist, or that the command uses otherwise."""
     for name, path in outputs:
         if path is not None:
-            if name in _SUFFIXES:
-                check_suffix(path, [_SUFFIXES[name]])
+            if name == "--report":
+                check_suffix(path, [".html"])
             (check_figure_path if name == "--plot" else check_output)(path)
     check_distinct(*inputs, *outputs)
     check_new(*(path for _, path in outputs), force=force)

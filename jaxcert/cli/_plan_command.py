@@ -21,13 +21,12 @@ from jaxcert.cli._options import (
     with_group,
     with_roles,
 )
-from jaxcert.cli._outputs import FORCE, check_new, check_outputs, write_plot
+from jaxcert.cli._outputs import FORCE, check_new, check_outputs
 from jaxcert.cli._reading import PolicySource, as_stated, read_all, sources_of, told
 from jaxcert.planning import Assumptions, Plan, allocated, plan, plan_difference, plan_suite, success_table, task_table
 from jaxcert.planning._designs import DESIGNS
 from jaxcert.planning._pilot import support_of
 from jaxcert.questions._ask import check_others_finished
-from jaxcert.report import plot_plan
 from jaxcert.report._protocol_check import protocol_of
 from jaxcert.returns._required import requirements_of
 from jaxcert.tables import ReturnsFile
@@ -38,7 +37,7 @@ OF_SUCCESSES = [name for name, kind in DESIGNS.items() if kind.counts_successes]
 
 @options
 class Planning(NamedTuple):
-    """Known, wanted and allowed numbers; files for the result, the plot and a protocol."""
+    """Known, wanted and allowed numbers; files for the result and a protocol."""
 
     delta: float = option("D", "Failure probability of the certificate.", default=...)
     pilot: Path | None = argument(
@@ -81,14 +80,13 @@ class Planning(NamedTuple):
     seed: int = option("S", "Seed of the resampling.", min=0, default=0)
 
     json: Path | None = option("FILE", "Write the result there.")
-    plot: Path | None = option("FILE", "Draw the result for each number of rollouts (.png, .svg, .pdf).")
     lock: Path | None = option("FILE", "Lock the best design of fixed rollouts in a protocol (.toml) for `certify`.")
     force: bool = FORCE
     quiet: bool = QUIET
 
     def check(self) -> None:
         """Raise beforehand for files that could not be written, or exist and may not be replaced."""
-        outputs = ("--json", self.json), ("--plot", self.plot), ("--lock", self.lock)
+        outputs = ("--json", self.json), ("--lock", self.lock)
         check_outputs([("PILOT", self.pilot)], *outputs, force=self.force)
         check_new(self.lock, force=False)
 
@@ -107,7 +105,7 @@ class Planning(NamedTuple):
 _SAFETIES = [0.8, 0.9, 0.95, 0.99]
 _NO_SUPPORT = "--support is not given; expected the smallest and the largest possible return, 0 1 for successes"
 _NO_THRESHOLD = "--threshold is not given; expected the"
-_OF_DESIGNS = ("safety", "requirement", "budget", "assume", "design", "beta", "plot", "lock")
+_OF_DESIGNS = ("safety", "requirement", "budget", "assume", "design", "beta", "lock")
 _BESIDE = "--{{name}} is given with --{}, which {}; expected --threshold alone"
 # A plan, and the returns that it is based on.
 Planned = tuple[Plan, list[ReturnsFile]]
@@ -203,7 +201,7 @@ def _of_fixed_rollouts(known: Any) -> list[str]:
 
 def _table_of_tasks(asked: Planning) -> Plan:
     """A table of the tasks that safeties need; for successes at a threshold, by the number of trials."""
-    asked.refuse("requirement", "budget", "plot", "lock", "against", words="--{name} needs PILOT or --assume")
+    asked.refuse("requirement", "budget", "lock", "against", words="--{name} needs PILOT or --assume")
     safeties, designs = np.asarray(asked.safety or _SAFETIES), asked.design
     if asked.threshold is None:
         return task_table(safeties, delta=asked.delta, beta=asked.beta, max_violations=asked.max_violations)
@@ -249,8 +247,6 @@ def _is_of_two_in_one(asked: Planning, reading: dict[str, Any]) -> bool:
 def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, columns: dict[str, str | None]) -> None:
     """Write the wanted files, and print the plan, with how many tasks to draw from each stratum."""
     is_wide, drawn = found.wish is not None, {} if columns["strata"] is None else _drawn(found, data[0])
-    if wanted.plot:
-        write_plot(wanted.plot, plot_plan(found), replace=wanted.force)
     if wanted.json:
         write_whole(wanted.json, f"{found.to_json()}\n", replace=wanted.force)
     _console.say(*filter(None, [found.heading, found.notice]), "", *told(*data))

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.cli._options import option, options, others_given, reading_of, role_option, words_of
-from jaxcert.cli._typed import in_shell, typed_with
+from jaxcert.cli._options import option, options, others_given, role_option
+from jaxcert.cli._typed import typed_with
 from jaxcert.returns._labels import enumerated
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile, align_tasks, read_returns, read_summary
@@ -235,17 +235,3 @@ class FolderOptions(NamedTuple):
         ends = None if support is None else (float(support[0]), float(support[1]))
         options |= {} if self.num_bins is None else {"num_bins": self.num_bins}
         return read_summary(path, support=ends, strict=strict, **options)
-
-
-def refuse_parquet_folder(path: Path, columns: Mapping[str, Any]) -> None:
-    """Raise ValueError for a folder of Parquet files if single rollouts are needed, with a command that works."""
-    if not holds_parquet(path) or "{" in (columns["task"] or ""):
-        return
-    read = {name: reading_of(columns)[name] for name in ("task", "value")}
-    named = {name: column for name in read if (column := columns[name]) is not None}
-    support = [] if type_in_folder(path, **read, across=()) is bool else ["--support", "LOW", "HIGH"]
-    options = [*words_of(named), "--threshold", "X", *support, "--delta", "0.05"]
-    raise ValueError(
-        f"{path}: is a folder of Parquet files, whose single rollouts are not kept; expected a file, or a question at "
-        f"once, for example: {in_shell('certify', [path], options)} (--mean or --safety S in place of --threshold X)"
-    )

@@ -2,9 +2,8 @@
 
 import contextvars
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 _TYPED: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("typed", default=())
 
@@ -52,34 +51,11 @@ def no_option(file: str | Path) -> str:
     return f"./{file}" if str(file).startswith("-") else str(file)
 
 
-# Common ways to mistype options: a support with a comma, a list without a number, a confidence level for delta.
-_PAIR, _CONFIDENCE, _LIST = "--support", "--confidence", "--suite"
-
-
 def as_read(arguments: Sequence[str]) -> list[str]:
-    """The arguments, with ``--support 0,1`` as ``--support 0 1``, and ``--suite`` of a plan alone as ``--suite 0``."""
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    command = next((each for each in arguments if not each.startswith("-")), "")
-    return [*_usual(arguments[:end], is_plan=command == "plan"), *arguments[end:]]
-
-
-def _usual(arguments: Sequence[str], *, is_plan: bool) -> Iterator[str]:
-    before = ""
+    """The arguments, with ``--suite`` of a plan alone as ``--suite 0``."""
+    if next((each for each in arguments if not each.startswith("-")), "") != "plan":
+        return list(arguments)
+    words = []
     for each, after in zip(arguments, [*arguments, ""][1:], strict=True):
-        joined = each.removeprefix(f"{_PAIR}=")
-        if joined.count(",") == 1 and (before == _PAIR or joined != each):
-            yield from [_PAIR] * (joined != each)
-            yield from map(str.strip, joined.split(","))
-        else:
-            yield each
-        if is_plan and each == _LIST and not after.lstrip("-").isdecimal():
-            yield "0"
-        before = each
-
-
-def usage_told(error: Any) -> str:
-    """The message of a usage error; for a confidence level, it names the option --delta if the command has it."""
-    takes_delta = error.ctx is not None and any(each.name == "delta" for each in error.ctx.command.params)
-    if getattr(error, "option_name", None) != _CONFIDENCE or not takes_delta:
-        return error.format_message()
-    return f"{_CONFIDENCE} is no option; expected the probability of failure, --delta 0.05 for a confidence of 0.95"
+        words += [each, *(["0"] if each == "--suite" and not after.lstrip("-").isdecimal() else [])]
+    return words

@@ -17,8 +17,8 @@ from jaxcert.report._writers import certificate_record, write_certificates
 from jaxcert.report.html._report_page import write_report
 from jaxcert.report.plots._axes import save_figure
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
-from jaxcert.report.plots._line_plots import plot_bounds, plot_evidence, plot_plan, plot_training
-from jaxcert.report.plots._share_plot import plot_certificates, plot_levels
+from jaxcert.report.plots._line_plots import plot_evidence, plot_training
+from jaxcert.report.plots._share_plot import plot_certificates
 
 __all__ = [
     "Interval",
@@ -32,12 +32,9 @@ __all__ = [
     "check_trials",
     "document_digest",
     "document_text",
-    "plot_bounds",
     "plot_certificates",
     "plot_evidence",
     "plot_intervals",
-    "plot_levels",
-    "plot_plan",
     "plot_training",
     "read_certificate",
     "run_record",

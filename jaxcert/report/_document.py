@@ -72,7 +72,6 @@ def certificate_document(
     records: Sequence[Mapping[str, Any]],
     *,
     protocol: str | None = None,
-    checkpoint: Mapping[str, Any] | None = None,
     leaderboard: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Records of certificates with their assumptions, versions, platform and digest, as `certificate_schema` has them.
@@ -80,7 +79,6 @@ def certificate_document(
     Args:
         records: see `certificate_record`.
         protocol: the digest of the protocol that was locked beforehand (`Protocol.digest`).
-        checkpoint: which checkpoint of a training run it is: its number, step and part of delta.
         leaderboard: of three policies or more, what holds of all of them together: see `jaxcert compare A B C --json`.
 
     Raises:
@@ -98,7 +96,6 @@ def certificate_document(
         "certificates": list(records),
         "assumptions": assumptions_of(record.get("question", "") for record in records),
         "protocol": protocol,
-        "checkpoint": None if checkpoint is None else dict(checkpoint),
         **({} if leaderboard is None else {"leaderboard": dict(leaderboard)}),
         "versions": {
             "jaxcert": __version__,

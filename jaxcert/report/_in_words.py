@@ -1,13 +1,13 @@
-"""Answers as people read them: their columns as text, rows by name, and LaTeX."""
+"""Answers as people read them: their columns as text, and rows by name."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxcert.certificates import Status, ceil_figures, floor_figures, floor_to
 from jaxcert.certificates._arguments import AUTO
-from jaxcert.certificates._certificate import naming, of_two
+from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._figures import ceil_to, level_figures
 from jaxcert.certificates._question import MEAN_ROWS, Question
 from jaxcert.certificates._registry import METHODS
@@ -185,12 +185,6 @@ class Groups(NamedTuple):
         return [files[0] for files in self.files]
 
     @property
-    def said(self) -> list[str]:
-        """The sentences, each with the name of its group."""
-        pairs = zip(self.names, self.answers, strict=True)
-        return [line for name, each in pairs for line in naming(str(each), self.policies, name).splitlines()]
-
-    @property
     def table(self) -> dict[str, list[str]]:
         """A row for each group and each of its numbers; names and numbers of tasks stand first, if there are names."""
         found: dict[str, list[str]] = {}
@@ -229,22 +223,3 @@ def _observed(certificate: Any, question: Question, means: np.ndarray | None) ->
     levels = np.asarray(certificate.thresholds, np.float64)
     reached = (means[:, None] >= levels - _ROUNDING * np.maximum(np.abs(levels), 1)).sum(axis=0)
     return (reached if counts else reached / len(means)).tolist()
-
-
-_ESCAPED = str.maketrans(
-    {letter: f"\\{letter}" for letter in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
-)
-
-
-def latex_text(sentences: Sequence[str], columns: Mapping[str, Sequence[str]]) -> str:
-    """Sentences as a paragraph, and below it the columns of text by their headings, for the package booktabs."""
-    rows = [" & ".join(map(_escaped, row)) + r" \\" for row in (columns, *zip(*columns.values(), strict=True))]
-    table = [r"% \usepackage{booktabs}", rf"\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", r"\toprule", rows[0]]
-    table += [r"\midrule", *rows[1:], r"\bottomrule", r"\end{tabular}"]
-    return "\n".join([*map(_escaped, filter(None, sentences)), "", *table, ""])
-
-
-def _escaped(text: str) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in text).translate(_ESCAPED)

@@ -16,7 +16,7 @@ from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report._document import certificate_document
 from jaxcert.report._in_words import column_texts, heading, observed_means
-from jaxcert.report._recompute import differing, of_delta, precision, support_of, told
+from jaxcert.report._recompute import differing, precision, support_of, told
 from jaxcert.report._writers import certificate_record
 from jaxcert.report.plots._interval_plot import Interval, shared_letters
 from jaxcert.returns._labels import enumerated, quoted
@@ -201,7 +201,9 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
         yield "leaderboard: its certificates are not of one or two questions, asked of each policy in the same way"
         return
     dtype = records[0]["settings"]["dtype"]
-    yield from of_delta(records, board.share, dtype, "its share of the leaderboard's is")
+    for i, record in enumerate(records):  # up to rounding to its type
+        other = differing("delta", record["settings"]["delta"], board.share, 4 * float(np.finfo(dtype).eps))
+        yield from (f"certificate {i + 1}: {line}" for line in told(other, "its share of the leaderboard's is"))
     for name, record in zip(itertools.cycle(names), records, strict=False):
         data = record["data"] or {}
         file, policy = data.get("file"), data.get("called") or (data.get("roles") or {}).get("only")

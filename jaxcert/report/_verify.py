@@ -10,7 +10,6 @@ from jaxcert.report._document import assumptions_of, document_digest, read_certi
 from jaxcert.report._leaderboard import of_leaderboard
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._protocol_check import of_protocol
-from jaxcert.report._recompute import of_delta
 from jaxcert.report._recorded_files import of_names, recorded_files, rows_read
 from jaxcert.tables._returns import how_many
 
@@ -148,5 +147,3 @@ def _of_document(document: Mapping[str, Any]) -> Iterator[str]:
         yield "it holds no certificate"
     if document["assumptions"] != assumptions_of(record["question"] for record in document["certificates"]):
         yield "its assumptions differ from those that this format states for its questions"
-    if (part := document["checkpoint"]) is not None:
-        yield from of_delta(document["certificates"], part["delta"], "float32", "of the checkpoint")

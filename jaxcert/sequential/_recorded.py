@@ -131,5 +131,4 @@ SEQUENTIAL = Question(
     advised=True,
     curve=curve_of_counts,
     missing=Certificate.violated,
-    shortcut="jaxcert trial",
 )

@@ -52,10 +52,9 @@ def test_each_group_has_its_share_of_delta(folder):
         assert record["rows"][0]["sentence"] in out
     run("""
         verify g.json trials.csv -> 3 certificates
-        BY --threshold 0.5 --json g.json --force --witness --latex g.tex
+        BY --threshold 0.5 --json g.json --force --witness
         verify --exact g.json trials.csv -> row 1 of 1: With confidence 0.98, where category = "lab, wet": on a new task
     """)
-    assert "With confidence 0.98, where category = kitchen: on a new task" in (folder / "g.tex").read_text()
     for change in (
         lambda one: one["rows"][0].update(sentence=one["rows"][0]["sentence"].replace(", where category = office", "")),
         lambda one: one["data"]["roles"].update(group="category = lab"),

@@ -176,13 +176,6 @@ def test_several_numbers(samples, given, meant):
     assert [row[0] for row in rows(out)] == meant
 
 
-def test_a_support_with_a_comma(samples):
-    file, rest = samples / "r.npy", ("--delta", 0.05, "--threshold", 0.5)
-    for spelled in (("--support", "0,1"), ("--support=0, 1",)):
-        assert command("certify", file, *spelled, *rest) == command("certify", file, *SETTINGS, "--threshold", 0.5)
-    assert "support [-1, 1]" in said("certify", file, "--support", "-1,1", *rest)
-
-
 def test_likely_mistakes_are_warnings_and_with_strict_errors(tmp_path):
     luck = np.random.default_rng(2).uniform(-0.1, 0.1, 20)
     np.save(tmp_path / "r.npy", RETURNS * 0.8 + 0.1 + luck)

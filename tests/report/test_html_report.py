@@ -20,17 +20,6 @@ from jaxcert.tables import Returns, read_returns
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 LONG = "a_name_without_any_blank_" * 12
-FACTS = {
-    "policy": "my <policy>",
-    "policy_sha256": "cd" * 32,
-    "environment": "cheetah",
-    "deterministic": True,
-    "num_tasks": 40,
-    "episode_length": 1000,
-    "precision": "float32",
-    "versions": {"jaxcert": "0.1.0", "jax": "0.10.2", "mujoco-mjx": "3.3.0"},
-    "seed": 7,
-}
 SETTINGS = {"support": (0.0, 1.0), "delta": 0.05}
 
 
@@ -67,7 +56,7 @@ def test_nothing_is_cut_off_on_a_phone(tmp_path):
     found = jaxcert.certify(RETURNS, np.linspace(0, 1, 40), **SETTINGS)
     np.savez(tmp_path / f"{LONG[:200]}.npz", returns=RETURNS)
     given = {"data": read_returns(tmp_path / f"{LONG[:200]}.npz"), "findings": [Finding("trend", LONG)]}
-    given |= {"facts": {"policy": LONG, LONG: LONG}, "protocol": LONG, "date": LONG, "verify_command": LONG}
+    given |= {"protocol": LONG, "date": LONG, "verify_command": LONG}
     page = write(tmp_path, found, title=LONG, **given)
     assert beyond_the_edge([page], tmp_path, [320, 390, 1200], may_scroll=False) == ({}, [])
 
@@ -82,7 +71,7 @@ def test_no_column_is_off_the_screen_of_a_phone(tmp_path, certificate):
 def test_on_paper_a_usual_report_takes_two_pages(tmp_path):
     np.savez(tmp_path / "r.npz", returns=RETURNS)
     found = jaxcert.certify(RETURNS, [0.25, 0.5, 0.75], **SETTINGS)
-    given = {"data": read_returns(tmp_path / "r.npz"), "facts": FACTS, "protocol": "ab" * 32, "date": "2026-01-31"}
+    given = {"data": read_returns(tmp_path / "r.npz"), "protocol": "ab" * 32, "date": "2026-01-31"}
     page = write(tmp_path, found, **given, verify_command="jaxcert verify out.json r.npz --protocol p.toml")
     assert printed_pages(page, tmp_path) <= 2
 

@@ -77,7 +77,7 @@ def test_what_cannot_be_drawn():
     with pytest.raises(ValueError, match="certificates is empty"):
         plot_certificates({})
     with pytest.raises(
-        ValueError, match=r"certificate 'b' is a batch of 1; expected one certificate: certificate\[0\]"
+        ValueError, match=r"certificate is a batch of 1; expected a single one, such as certificate\[0\]"
     ):
         plot_certificates({"a": one, "b": jax.tree.map(lambda leaf: leaf[None], one)})
     with pytest.raises(ValueError, match=r"confidence 0\.98, 0\.99, expected the same"):

@@ -12,11 +12,9 @@ from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.html._report_parts import headline, intervals_svg
 from jaxcert.report.html._report_tables import (
     confidence_of,
-    facts_table,
     file_table,
     rollouts_of,
     rows_of_table,
-    shown_facts,
     write_page,
 )
 from jaxcert.returns._labels import quoted_condition
@@ -104,6 +102,6 @@ def _over(listed: bool) -> str:
 
 
 def _origin(file: ReturnsFile) -> dict[str, str]:
-    """The file of a policy, and its stated origin, which nothing checks."""
+    """The file of a policy, and its content."""
     shown = file_table(file) | {"rollouts per task": rollouts_of(file.num_rollouts)}
-    return {name: text for name, text in shown.items() if text} | facts_table(shown_facts(file.path))
+    return {name: text for name, text in shown.items() if text}

@@ -1,7 +1,7 @@
 """The content of the page, and its file."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
@@ -33,7 +33,6 @@ from jaxcert.report.html._report_parts import (
 )
 from jaxcert.report.html._report_tables import (
     check_policies,
-    facts_table,
     names_of,
     rows_of_table,
     settings_table,
@@ -62,7 +61,6 @@ def write_report(
     policies: tuple[str, str] | None = None,
     findings: Sequence[Finding] | None = None,
     protocol: str | None = None,
-    facts: Mapping[str, Any] | None = None,
     date: str | None = None,
     verify_command: str | None = None,
     is_curve: bool = False,
@@ -71,7 +69,7 @@ def write_report(
     """Write a certificate as one page of HTML, to read, print and send, which needs no other file and no network.
 
     The page has the statement as a headline and in full, figures, the tasks that are not shown to reach the threshold,
-    advice, assumptions, likely mistakes, settings, the origin of the returns, and how to check and cite it. It holds no
+    advice, assumptions, likely mistakes, settings, and how to check and cite it. It holds no
     single return, no name of a task that is not given here, and of a file its name and its SHA-256. Certified numbers
     are rounded to the safe side. Of several thresholds the first three, as they were given, have a headline: the
     largest or the best would be a choice after a look at the data.
@@ -92,7 +90,6 @@ def write_report(
         policies: what A and B are called; by default by the names of their files.
         findings: of `jaxcert.diagnostics.diagnose`; None if it was not called.
         protocol: the digest of the protocol that was locked beforehand.
-        facts: what is to be shown of the origin of the returns, such as policy and seed.
         date: of the certificate, as it is to be shown.
         verify_command: what to type to compute the certificate again, such as `jaxcert verify out.json returns.npz`.
         is_curve: whether the thresholds come from the data, as in `step_curve`. Then none has a sentence, unless all
@@ -160,7 +157,6 @@ def write_report(
         reasons=reasons_of(certificate, asked, sample, advice or () if fixed else (), wanted),
         figures=_figures(certificate, asked, sample, is_curve=is_curve),
         settings=settings | ({} if protocol is None else {"protocol, locked beforehand": protocol}),
-        facts=facts_table(facts or {}),
         verify_command=verify_command,
         findings=findings,
         replace=replace,

@@ -17,9 +17,8 @@ from jaxcert.certificates._registry import COUNTING, counts_bounds
 from jaxcert.report._curve import MOST_POINTS, step_curve, thinned
 from jaxcert.report._in_words import column_texts
 from jaxcert.report._reasons import Sample
-from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines, place_legend
+from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, dress, more_lines, place_legend, styles
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
-from jaxcert.report.plots._line_plots import plot_bounds
 from jaxcert.report.plots._share_plot import plot_certificates
 
 # Small, so that text is of the size of the page's on a phone, and beside another figure on paper.
@@ -77,13 +76,12 @@ def tasks_svg(certificate: Certificate, sample: Sample) -> str:
     """The lower bound and the mean return of each task, or of its difference."""
     means = sample.means
     some = thinned(np.argsort(means, kind="stable"), MOST_POINTS)
+    bounds = np.asarray(certificate.lower_bounds)[some]
+    left_out = f"{len(some):,} of {len(means):,} " if len(some) < len(means) else ""
     with _axes() as ax:
-        plot_bounds({"lower bound": np.asarray(certificate.lower_bounds)[some]}, performances=means[some], ax=ax)
-        if len(some) < len(means):
-            ax.set_xlabel(f"{len(some):,} of {len(means):,} tasks, from the worst")
-        ax.lines[0].set_label(f"mean {sample.returned}")
-        ax.set_ylabel(sample.returned)
-        place_legend(ax)
+        ax.plot(means[some], color="black", linewidth=0.9, label=f"mean {sample.returned}")
+        ax.plot(np.where(np.isfinite(bounds), bounds, np.nan), label="lower bound", **next(styles()))
+        dress(ax, title="", xlabel=f"{left_out}tasks, from the worst", ylabel=sample.returned)
         return _svg(ax)
 
 

@@ -1,9 +1,7 @@
 """The file of a page, the returns that it is of, of one policy or of two, and its tables."""
 
-import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +21,6 @@ from jaxcert.report._reasons import Sample
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import span
-from jaxcert.tables._written import returns_facts
 
 _NOT_TWO = "certificate is about one policy; against is given, the returns of a second one"
 _NOT_ONE = "certificate is about two policies; expected the returns of policy B (against=)"
@@ -65,18 +62,6 @@ def write_page(
 def rows_of_table(columns: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     """Columns of text by their headings, row by row."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-_LONGEST_FACT = 300
-_FACTS = {
-    "policy_sha256": "policy, SHA-256",
-    "deterministic": "deterministic policy",
-    "num_tasks": "tasks",
-}
-# The facts in a file that a page may show; a file may hold any facts.
-_PACKAGE, _VERSION = re.compile(r"[a-z][a-z0-9_-]{0,30}"), re.compile(r"[0-9]+\.[0-9a-z.+]{1,30}")
-_PATH = re.compile(r"[/~.\\]|[a-zA-Z]:[/\\]|file:")
-_SHOWN = (*_FACTS, "environment", "num_rollouts", "episode_length", "precision", "versions", "seed")
 
 
 def settings_table(
@@ -132,29 +117,3 @@ def _setting(value: Any) -> str:
     if isinstance(value, tuple):
         return "; ".join(value)
     return ", ".join(level_figures(each) for each in np.atleast_1d(np.asarray(value)))
-
-
-def shown_facts(path: Path) -> dict[str, Any]:
-    """The facts about a file's origin that a page may show."""
-    found = {name: value for name, value in returns_facts(path).items() if name in _SHOWN}
-    if isinstance(environment := found.get("environment"), str):  # a path is no name
-        found["environment"] = re.split(r"[/\\]", environment)[-1] if _PATH.match(environment) else environment
-    if (held := found.get("versions")) is not None:  # a file may call anything so
-        pairs = [(n, v) for n, v in held.items() if isinstance(v, str)] if isinstance(held, dict) else []
-        found["versions"] = {n: v for n, v in pairs if _PACKAGE.fullmatch(str(n)) and _VERSION.fullmatch(v)}
-    return found
-
-
-def facts_table(facts: Mapping[str, Any]) -> dict[str, str]:
-    """The known facts about the returns' origin; empty ones are dropped."""
-    shown = {_FACTS.get(name, name.replace("_", " ")): _fact(value) for name, value in facts.items()}
-    return {name: text for name, text in shown.items() if text}
-
-
-def _fact(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "", True: "yes", False: "no"}[value]
-    if isinstance(value, Mapping):
-        value = [f"{name} {_fact(one)}" for name, one in value.items()]
-    text = ", ".join(map(_fact, value)) if isinstance(value, list | tuple) else str(value)
-    return text if len(text) <= _LONGEST_FACT else f"{text[:_LONGEST_FACT]}… ({len(text)} characters)"

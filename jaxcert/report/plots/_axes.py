@@ -1,7 +1,4 @@
-"""Axes in one style, curves with the spread of a batch, and the files of figures.
-
-A band describes how certificates vary. It certifies nothing: neither does a median of certified numbers.
-"""
+"""Axes in one style, and the files of figures."""
 
 import contextlib
 import io
@@ -13,12 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, write_whole
-from jaxcert.certificates._batch_axes import same_for_all
-from jaxcert.tables._returns import how_many
 
 # The width of one column of a paper, in inches, with text of caption size, so that it is printed unscaled.
 SIZE, _TEXT = (3.5, 2.5), {"font.size": 8, "axes.titlesize": 8, "legend.fontsize": 7}
@@ -38,6 +31,11 @@ def styles(*, marked: bool = False) -> Iterator[dict[str, Any]]:
         for i, (colour, marker) in enumerate(zip(COLOURS, MARKERS, strict=True)):
             style = {"color": colour, "linestyle": _LINES[(i + turn) % len(_LINES)], "linewidth": 1.4}
             yield style | ({"marker": marker, "markersize": 3} if marked else {})
+
+
+def as_point(style: dict[str, Any]) -> dict[str, Any]:
+    """The style of a curve without any width: a marker of its own, since a line of no length is not seen."""
+    return {**style, "marker": MARKERS[_LINES.index(style["linestyle"])], "markersize": 4}
 
 
 @contextlib.contextmanager
@@ -152,63 +150,3 @@ def check_figure_path(path: str | PathLike[str]) -> Path:
     bases = import_extra("matplotlib.backend_bases", "plot")
     check_suffix(path, [f".{name}" for name in bases.FigureCanvasBase.get_supported_filetypes()])
     return check_output(path)
-
-
-Quantiles = tuple[float, float]
-_FAINT = {"alpha": 0.2, "linewidth": 0}
-_BAR = 4
-
-
-def check_quantiles(quantiles: Any, what: str = "seed") -> None:
-    """Raise ValueError unless there are two quantiles."""
-    if not (np.shape(quantiles) == (2,) and 0 <= quantiles[0] <= quantiles[1] <= 1):
-        raise ValueError(f"quantiles is {quantiles!r}, expected two shares of the {what}s in increasing order")
-
-
-def draw(
-    ax: Any, x: Any, values: Any, label: str | None, style: dict[str, Any], quantiles: Quantiles, **steps: Any
-) -> None:
-    """Draw a curve, or of several [seeds, ...] their median in a band of its colour; without any width as a point."""
-    is_point, is_batch = np.ptp(x) == 0, np.ndim(values) > 1
-    levels = (quantiles[0], 0.5, quantiles[1])
-    low, middle, high = np.quantile(values, levels, axis=0) if is_batch else (None, values, None)
-    # Each kind of line becomes a marker of its own where it has no width.
-    marked = {"marker": MARKERS[_LINES.index(style["linestyle"])], "markersize": 4} if is_point else {}
-    ax.plot(x, middle, label=label, **steps, **{**style, **marked})
-    if is_batch:  # a bar of zero width has no area
-        faint = _FAINT | ({"linewidth": _BAR} if is_point else {})
-        ax.fill_between(x, low, high, step="pre" if steps else None, color=style["color"], **faint)
-
-
-def explain_band(ax: Any, over: str, quantiles: Quantiles) -> None:
-    """The last entry of the legend, which explains the bands of any colour."""
-    low, high = (f"{100 * quantile:.3g} %" for quantile in quantiles)
-    words = f"from {low} to {high} of the {over}s"
-    if tuple(quantiles) == (0, 1):
-        words = f"from the lowest to the highest {over}"
-    ax.fill([], [], color=GREY, label=f"{words}; no confidence band", **_FAINT)
-
-
-def median_words(label: str, over: str, count: int) -> str:
-    """The entry of a median in the legend."""
-    return ", ".join(filter(None, [label, f"median of {how_many(count, over)}"]))
-
-
-def check_batch(certificate: Any, expected: tuple[str, ...], instead: str, *, name: str = "certificate") -> None:
-    """Raise ValueError unless a certificate has just these axes of a batch and, along them, the same thresholds."""
-    shape = certificate.batch_shape
-    if len(shape) != len(expected):
-        axes = f"a batch over {', '.join(expected)}" if expected else "one certificate"
-        held = f"a batch of {' × '.join(map(str, shape))}" if shape else "a single one"
-        raise ValueError(f"{name} is {held}; expected {axes}: {instead}")
-    if 0 in shape:
-        raise ValueError(f"{name} is a batch of {' × '.join(map(str, shape))}; expected at least one")
-    thresholds_of(certificate)
-
-
-def thresholds_of(certificate: Any) -> np.ndarray:
-    """The thresholds that all of a batch share, [t]."""
-    shared = same_for_all(certificate.thresholds, certificate._own("thresholds"))
-    if shared is None:
-        raise ValueError("certificate is a batch with different thresholds; expected the same for all of it")
-    return shared
