@@ -84,7 +84,7 @@ def command(
     sources = sources_of(files, reading, called)
 
     def read(metrics: Sequence[str] = (), **options: Any) -> list[ReturnsFile]:
-        files = [file for each in columns_of(metrics, options) for file in read_all(sources, **each)]
+        files = [file for each in columns_of(metrics, options) for file in read_all(sources, ignored=ignore, **each)]
         return checked(files, strict=strict, ignored=ignore)
 
     if len(sources) > 2 or _of_order(asking):

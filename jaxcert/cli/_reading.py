@@ -152,12 +152,22 @@ def _chosen(found: Sequence[str], only: str) -> list[str]:
     return names
 
 
-def read_all(policies: Sequence[PolicySource], **options: Any) -> list[ReturnsFile]:
-    """The returns of policies on the same tasks; with ``strict``, warnings of ``align_tasks`` are errors."""
+def read_all(
+    policies: Sequence[PolicySource], *, ignored: Sequence[str] | None = None, **options: Any
+) -> list[ReturnsFile]:
+    """The returns of policies on the same tasks; with ``strict``, warnings of ``align_tasks`` are errors.
+
+    No ``ignored`` column is compared.
+    """
     files = [each.read(**options) for each in policies]
     with told_of("", options.get("strict", False), 2):
-        align_tasks(*files)
+        align_tasks(*(_without(file, ignored or ()) for file in files))
     return files
+
+
+def _without(file: ReturnsFile, columns: Sequence[str]) -> ReturnsFile:
+    left = ({name: each for name, each in of.items() if name not in columns} for of in (file.constant, file.of_tasks))
+    return dataclasses.replace(file, **dict(zip(("constant", "of_tasks"), left, strict=True)))
 
 
 def checked(files: Sequence[ReturnsFile], *, strict: bool, ignored: Sequence[str] | None) -> list[ReturnsFile]:

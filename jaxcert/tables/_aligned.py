@@ -9,7 +9,7 @@ import numpy as np
 from jaxcert.returns._paired import refuse_summary
 from jaxcert.tables._doubts import listed, tell
 from jaxcert.tables._entries import as_seen
-from jaxcert.tables._names import is_of_run
+from jaxcert.tables._names import tells
 from jaxcert.tables._returns import Returns
 
 # Returns larger by this factor than returns up to 1 may be per cent, or marks up to 5 or 10.
@@ -102,12 +102,12 @@ def _ask_about_units(names: Sequence[str], policies: Sequence[Returns]) -> None:
 
 
 def _ask_about_conditions(names: Sequence[str], policies: Sequence[Returns]) -> None:
-    """Warn of columns that hold one entry for each policy, and not the same, unless they say which policy it is."""
+    """Warn of columns that hold one entry for each policy, and not the same, unless it names the policy."""
     differ, held = [], {name: each.constant for name, each in zip(names, policies, strict=True)}
     for column in dict.fromkeys(column for each in held.values() for column in each):
         found = {name: each[column] for name, each in held.items() if each.get(column, "") not in _NO_ENTRY}
         entries = list(dict.fromkeys(found.values()))
-        if len(entries) > 1 and not is_of_run(column, found):
+        if len(entries) > 1 and not tells(column).policies:
             differ.append(f"{column:.40} ({listed(entries, width=20)})")
     if differ:
         tell("conditions", differ=listed(differ, 8, 2000))

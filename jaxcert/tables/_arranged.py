@@ -23,7 +23,7 @@ from jaxcert.tables._label_doubts import (
 from jaxcert.tables._names import check_same_policy, may_tell_tasks, number_trials, tells
 from jaxcert.tables._outcome_doubts import Outcomes, ask_about_sums_and_gaps, check_outcomes, costs
 from jaxcert.tables._outcomes import as_counts, of_rates, outcomes_of_rows
-from jaxcert.tables._picked_rows import Rows, conditions_in, picked_rows, rows_of
+from jaxcert.tables._picked_rows import Rows, picked_rows, rows_of
 from jaxcert.tables._read import Beside, Read
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Columns, Roles, check_column, checked
@@ -61,8 +61,8 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     episode = None if columns.trial is None or width > 1 else rows.column(columns.trial)
     others = [name for name in rows.names if name not in {*parts, *names, roles.strata} and rows.names.count(name) == 1]
     twice = dict.fromkeys(str(name) for name in rows.names if rows.names.count(name) > 1)
-    values, said = [rows.column(name) for name in names], {name for name, *_ in conditions_in(rows.names, roles)}
-    read = Read(columns, task, episode, others, rows.column, values, said)
+    values = [rows.column(name) for name in names]
+    read = Read(columns, task, episode, others, rows.column, values)
     check_rows(read)
     if len(parts) == 1:
         ask_about_labels(task.listed())

@@ -1,26 +1,24 @@
-"""What columns beside tasks, trials and outcomes tell: several policies, training, help, attempts.
+"""What columns beside tasks, trials and outcomes tell: several policies, conditions, training, help.
 
 Rows of such tables look like tasks and trials, and a certificate of them would be false: moments of a training run are
 no tasks, and the pooled trials of two policies are trials of neither.
 """
 
-import itertools
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from shlex import quote
 from typing import Any
 
 import numpy as np
 
 from jaxcert.tables._coded import Coded, few_texts
-from jaxcert.tables._doubts import WORDS, judge, words_in
+from jaxcert.tables._doubts import WORDS, judge, listed, words_in
 from jaxcert.tables._entries import as_number, number_of, words_like
 from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, lowered, says, stems_of, tells
 from jaxcert.tables._read import Beside, Read
 
 _LONGEST_WORD = 40
 _FEWEST_MOMENTS = 7  # rise by chance in one order of 5040
-_HELD_OUT = re.compile("held.out", re.IGNORECASE)
 _BY_HAND = re.compile("by hand|von hand|a mano|manually|manuell|\u4eba\u5de5", re.IGNORECASE)
 Found = dict[str, Any] | bool | None
 
@@ -28,15 +26,15 @@ Found = dict[str, Any] | bool | None
 def check_one_policy(read: Read) -> None:
     """Raise ValueError if rows of the same task belong to several policies, conditions or moments; ask if unsure."""
     for each in read.beside:
-        judge((steps, pooled, log_of_training, policies_on_own_tasks), each)
-        judge((few_entries, attempts), each)
+        judge((steps, pooled, log_of_training), each)
+    judge((few_entries,), read)
 
 
 def check_beside(read: Read, *more: Callable[[Beside], Found]) -> None:
     """Check the columns that are neither task nor value for signs that rows are no single trials of one policy."""
     check_one_policy(read)
     for each in read.beside:
-        judge((*more, trained_on, trials_aside), each)
+        judge((*more, trials_aside), each)
 
 
 # --- several policies, conditions or moments of training -------------------------------------------------------------
@@ -71,26 +69,20 @@ def log_of_training(it: Beside) -> Found:
     return bool(np.all(np.diff(numbers[it.entries.places]) >= 0) or np.allclose(gaps, gaps[0]))
 
 
-def policies_on_own_tasks(it: Beside) -> Found:
-    """Rows of different tasks are of several policies, by the name of the column."""
-    are_prompts = it.words - WORDS.of_policies == {"prompt"}
-    if it.is_trial or it.differs or not it.several or not (it.told.policies or are_prompts):
-        return False
-    names = [str(each) for each in it.entries.listed() if isinstance(each, str | int | float)]
-    are_few = len(it.entries.entries) <= min(len(it.read.task.entries) - 1, MOST_CONDITIONS)
-    are_short = are_few and max(map(len, names), default=0) <= _LONGEST_WORD
-    return {"picked": _picked(it)} if names and (it.told.policies or are_short) else None
+def few_entries(it: Read) -> Found:
+    """Rows of a task differ in few entries of columns, of which neither names nor numbers tell what they are."""
+    told = [f"column {each.name!r:.42}" for each in it.beside if _may_separate(each)]
+    return {"names": listed(told, width=50)} if told else None
 
 
-def few_entries(it: Beside) -> Found:
-    """Rows of a task differ in few words that are no success and failure, or in few entries that each task has."""
+def _may_separate(it: Beside) -> bool:
+    """Words that are no success and failure, or entries that each task has equally often."""
     is_few = it.differs and len(it.entries.entries) <= MOST_CONDITIONS and len(it.read.task.entries) >= 3
     if not is_few or _is_looked_at(it) or it.told.ending or it.words & WORDS.dates or _may_number_trials(it):
-        return None
+        return False
     words = {*map(str, it.entries.listed())} if not (it.is_trial or it.entries.are_numbers) else ()
     are_short = all(len(word) <= _LONGEST_WORD and word[:1].isalnum() for word in words)
-    is_told = it.is_balanced or (are_short and any(words_like(word) is None for word in words))
-    return {"picked": _picked(it)} if is_told else None
+    return it.is_balanced or (are_short and any(words_like(word) is None for word in words))
 
 
 def _may_number_trials(it: Beside) -> bool:
@@ -124,36 +116,7 @@ def _picked(it: Beside) -> str:
     return f"{where}{own if is_anew else ''}"
 
 
-def attempts(it: Beside) -> Found:
-    """One number above 1 in all rows, of attempts by its name, and not of the trials that each task has."""
-    words = words_in(it.name.rsplit(".", 1)[-1])
-    told_by = words_in(f"{it.read.columns.trial} {it.read.columns.value}")
-    is_read = told_by & ({"attempt", "try"} | {word.removesuffix("s") for word in words})
-    if it.several or is_read or not says(it.name, WORDS.attempts | WORDS.per_row, WORDS.beside_attempts):
-        return None
-    number, value = number_of(it.entries.listed()[0]), it.read.columns.value
-    each = np.bincount(it.read.task.places) * (1 + value.count(","))
-    are_trials = not words & WORDS.attempts and ("/" in value or np.all(each == number))
-    return {"number": number} if number + ("retries" in words) > 1 and not are_trials else None
-
-
-# --- tasks of training, and trials that are set aside -----------------------------------------------------------------
-
-
-def trained_on(it: Beside) -> Found:
-    """As train among splits, or as yes under the name seen; conditions may have said that these are meant."""
-    told, name = of_training(few_texts(it.entries)), _HELD_OUT.sub("heldout", it.name)
-    if says(name, WORDS.seen | WORDS.unseen, WORDS.beside_seen) and {*map(as_number, it.entries.listed())} <= {0, 1}:
-        is_seen = not words_in(name) & WORDS.unseen
-        told = [each for each in it.entries.listed() if bool(as_number(each)) == is_seen]
-    return {"where": [f"{it.name} = {told[0]}"]} if told and it.column not in it.read.said else None
-
-
-def of_training(texts: Collection[Any]) -> list[Any]:
-    """The texts that name training, if each of them names a split of the tasks, such as train and test."""
-    words = [*itertools.takewhile(lambda each: each & WORDS.splits, map(words_in, texts))]
-    told = [text for text, each in zip(texts, words, strict=False) if each & WORDS.seen and not each & WORDS.neither]
-    return told if len(words) == len(texts) else []
+# --- trials that are set aside ----------------------------------------------------------------------------------------
 
 
 def trials_aside(it: Beside) -> Found:

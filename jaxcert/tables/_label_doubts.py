@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._coded import Coded, coded, crossing
-from jaxcert.tables._column_doubts import Found, of_training
+from jaxcert.tables._column_doubts import Found
 from jaxcert.tables._doubts import WORDS, judge, listed, listed_words, tell, words_in
 from jaxcert.tables._entries import is_name
 from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, name_several, says, stems_of, tells
@@ -83,9 +83,11 @@ def _first_that_says(stems: Sequence[str], words: set[str], beside: set[str]) ->
 
 
 def labels_of_training(it: Labels) -> Found:
-    """As train/mug."""
-    told = of_training(it.texts)
-    return {"told": told[0]} if told else None
+    """As train/mug, if each of them names a split of the tasks."""
+    words = [*itertools.takewhile(lambda each: each & WORDS.splits, map(words_in, it.texts))]
+    found = zip(it.texts, words, strict=False)
+    told = [text for text, each in found if each & WORDS.seen and not each & (WORDS.denials | {"distribution"})]
+    return {"told": told[0]} if told and len(words) == len(it.texts) else None
 
 
 def done_again(it: Labels) -> Found:

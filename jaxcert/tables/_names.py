@@ -3,7 +3,7 @@
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,6 @@ _MOMENT = re.compile(
     r"|(total|num|n|env|environment|agent|training|train|global|gradient|grad|sampled)_(env_)?(time)?steps?(_.*)?"
     r"|(timesteps|episodes|steps|time)_(total|this_iter).*|.*__(min|max)"
 )
-# A moment, a number as long as one, a hash, or a path.
-_MARK = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]:[0-9]{2}|[0-9]{9}|^[0-9a-f]{7,}$|/.*/|[.][a-z]{2,5}$")
 _LAST_NUMBER, DIGITS = re.compile("[0-9]+(?=[^0-9]*$)"), re.compile("([0-9]+)")
 _MOST_LOOKED_AT = 2000  # entries
 MOST_CONDITIONS = 10
@@ -81,28 +79,14 @@ def measures(name: Any) -> bool:
 def may_tell_tasks(name: Any, *, several: bool) -> bool:
     """Whether a column may describe the tasks, rather than the outcome or the policy.
 
-    If tasks have ``several`` rows, other names count as well, since measurements differ between the rows of a task.
+    If tasks have ``several`` rows, all other names count as well: measurements differ between the rows of a task.
     """
     words, told = words_in(name), tells(name)
     if words & (WORDS.measured | WORDS.endings) or told.value or told.aside:
         return False
     if told.task or words & WORDS.places:
         return True
-    return several and ("seed" in words or not (words & (WORDS.of_run | WORDS.changes) or told.policies))
-
-
-def is_of_run(name: Any, found: Mapping[str, str]) -> bool:
-    """Whether the entry of each policy says which it is, how that was made, or what came of one run: no condition."""
-    words, told, entries = words_in(name), tells(name), [*found.values()]
-    # A policy's name has this entry, as a whole, and no number.
-    are_names = all(
-        not entry.isdecimal() and re.search(rf"(?<![^\W_]){re.escape(entry)}(?![^\W_])", policy, re.IGNORECASE)
-        for policy, entry in found.items()
-    )
-    is_outcome = (told.value or told.ending) and not words & WORDS.of_measure
-    is_told = words & WORDS.of_run or words <= WORDS.of_policies | {"size"} or is_outcome
-    is_told = is_told or are_names or name_several(entries) or all(map(_MARK.search, entries))
-    return bool(is_told) and not words & WORDS.criteria
+    return several and not told.policies
 
 
 def name_several(entries: Iterable[Any]) -> bool:

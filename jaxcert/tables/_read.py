@@ -5,7 +5,7 @@ import dataclasses
 import functools
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,6 @@ class Read:
     others: Sequence[Any]
     column: Callable[[Any], Coded]
     values: Sequence[Coded] = ()  # the outcomes
-    said: Collection[Any] = ()  # columns of which conditions say which entries are meant
     are_picked: bool = True  # whether rows can be picked by a column
 
     @functools.cached_property

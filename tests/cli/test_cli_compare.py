@@ -130,6 +130,7 @@ def test_what_is_asked_of_policies_together_is_an_error_with_strict():
     run("""
         compare a.csv b.csv --delta 0.1 --strict => in max_steps (500, 200)
         compare a.csv b.csv a.csv --delta 0.1 --strict => in max_steps (500, 200)
+        compare a.csv b.csv --delta 0.1 --strict --ignore max_steps -> With confidence
         compare both.csv --policy who --delta 0.1 --strict => in max_steps (509, 500)
         compare a.npz b.npz --support 0 100 --delta 0.1 --strict => in other units
     """)

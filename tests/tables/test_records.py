@@ -192,9 +192,9 @@ def test_policies_in_the_column_of_trials_are_warned_of(tmp_path):
     rows = "".join(f"{task},{name},pass\n" for task in range(6) for name in ("claude", "gpt4", "llama"))
     for column in ("attempt", "run"):
         path = written(tmp_path, "r.csv", f"task,{column},solved\n{rows}")
-        with pytest.warns(UserWarning, match=f"rows of the same task differ in column '{column}', which has few"):
+        with pytest.warns(UserWarning, match=f"rows of the same task differ in column '{column}', of few entries"):
             read_returns(path)
-        refused(path, f"differ in column '{column}', which has few", strict=True)
+        refused(path, f"differ in column '{column}', of few entries", strict=True)
     numbered = "".join(f"{task},r{i},pass\n" for task in range(6) for i in range(3))
     assert read_returns(written(tmp_path, "r.csv", f"task,run,solved\n{numbered}"), strict=True).returns.shape == (6, 3)
 
@@ -208,7 +208,7 @@ def test_words_that_no_name_explains_are_warned_of_in_every_kind_of_file(tmp_pat
         written(tmp_path, path.name, lines(rows))
     else:
         {"parquet": pq.write_table, "arrow": feather.write_feather, "csv": pyarrow.csv.write_csv}[suffix](table, path)
-    with pytest.warns(UserWarning, match="rows of the same task differ in column 'hand', which has few"):
+    with pytest.warns(UserWarning, match="rows of the same task differ in column 'hand', of few entries"):
         read_returns(path)
 
 

@@ -105,7 +105,7 @@ SAID = [
         for x in ("agent_run", "policy_rollout_id", "model_attempt")
     ),
     (of(TASKS, trial=TRIAL, run_policy=[*"aabbb"] * 40, success=1), {}, "differ in column 'run_policy'"),
-    *((table, ONCE, "(parts of an episode)") for table in PARTS.values()),
+    *((table, ONCE, "(parts of an episode apart)") for table in PARTS.values()),
     *((table, {"trial": name}, "") for name, table in PARTS.items()),
     (of(TASKS, **ALL, global_step=np.arange(200) // 5), {}, "moments of training by its name"),
     (of([*range(5)] * 3, successes=COPIES, trials=5), COUNTED, "(several rows with the same counts)"),

@@ -49,18 +49,11 @@ CASES = {
     ],
     TRAINED: [
         *(
-            {"split": each}
-            for each in ("train", "training_set", "entra\u00eenement", np.repeat(["train", "test"], 100))
-        ),
-        *({"subset": "seen"}, {"seen_in_training": 1}, {"is_train": True}, {"in_training_set": "yes"}),
-        *({"held_out": 0}, {"unseen": False}),
-        *(
             {"task": [each.format(i // 5) for i in range(200)]}
             for each in ("train/w{}", "w{}_train", "w{}x (training)")
         ),
         {"task": [("train", "test")[i // 5 % 2] + f"/w{i // 5}" for i in range(200)]},
     ],
-    "if a trial is the best of several attempts": [{"num_generations": 16}, {"votes": 3}],
     HELP: [
         {"tags": listed(np.where(SOME, '["human"]', "[]"))},
         {"events": listed(np.where(SOME, '[{"type": "takeover"}]', "[]"))},
@@ -97,10 +90,11 @@ def test_a_column_tells_in_a_folder_as_in_a_single_table(tmp_path, said, columns
         read_summary(tmp_path, strict=True)
 
 
-def test_who_names_the_tasks_of_training_is_not_asked_again():
-    frame = frame_of(split="train", seen=1)
-    said = from_frame(frame, trial=None, where=["split = train", "seen = 1"], strict=True)
-    assert len(said.tasks) == 40
+def test_splits_and_attempts_are_named_with_their_entries():
+    of_all = {"split": "train", "seen_in_training": 1, "held_out": 0, "best_of": 16, "votes": 3}
+    told = from_frame(frame_of(**of_all, subset=np.repeat(["train", "test"], 100)), trial=None)
+    assert told.constant == {name: str(entry) for name, entry in of_all.items()}
+    assert told.unread == ("subset",)
 
 
 FAILURES = """
