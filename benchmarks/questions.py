@@ -17,7 +17,7 @@ SURFACES: dict[str, Callable[[Question], bool]] = {
     "page": lambda question: bool(question.rows.columns) and "weights" not in question.inputs,
     "plot": lambda question: bool(question.rows.columns),
     "advice": lambda question: question.advised,
-    "command line": lambda question: bool(question.command) or not (question.unrepeated or question.has_weights),
+    "command line": lambda question: not question.has_weights,
     "two policies": lambda question: 2 in question.numbers_of_policies,
     "sweep": lambda question: question.name == "safety",
 }

@@ -36,8 +36,6 @@ RNG = np.random.default_rng(0)
 RETURNS = [RNG.uniform(0.3, 1, (8, 6)) for _ in range(2)]
 HITS = [np.round(x) for x in RETURNS]
 MASKS = [np.arange(6) < RNG.integers(3, 7, (8, 1)) for _ in range(2)]
-REWARDS = [RNG.uniform(-1, 1, (4, 5)) for _ in range(2)]
-EVENTS = [RNG.random((4, 5)) < 0.3 for _ in range(4)]
 LEVELS = (np.array([0.2, 0.4]), np.array([0.1, 0.5]))
 SAFETIES = (np.array([0.3, 0.6]), np.array([0.5, 0.7]))
 NAMES = ("betting", "clopper_pearson", "dkw", "empirical_bernstein", "hoeffding")
@@ -47,8 +45,7 @@ OTHERS = [x[:, :4] for x in RETURNS[::-1]]
 # Two values of arguments with these names.
 USUAL = dict.fromkeys(("returns", "returns_a", "x"), RETURNS) | {"lower_bounds": WORST, "where": MASKS}
 USUAL |= {"thresholds": LEVELS, "safety": SAFETIES, "low": (0.0, -1.0), "high": (1.0, 2.0)}
-USUAL |= {"beta": (0.01, 0.012), "delta": (0.1, 0.2), "r_t": REWARDS, "done_t": EVENTS[:2]}
-USUAL |= {"discount": (0.9, 0.5), "min_reward": (-1.0, -2.0)}
+USUAL |= {"beta": (0.01, 0.012), "delta": (0.1, 0.2)}
 
 
 def of(function: Callable, names: str, **settings: Any) -> Subject:

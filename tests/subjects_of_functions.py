@@ -1,9 +1,9 @@
-"""Bounds, risks, tails, metrics and baselines, for the requirements on every public function on arrays."""
+"""Bounds, risks, tails and baselines, for the requirements on every public function on arrays."""
 
 import functools
 
 import numpy as np
-from subject import EVENTS, HITS, LEVELS, NAMES, RETURNS, WORST, Subject, of
+from subject import HITS, LEVELS, NAMES, RETURNS, WORST, Subject, of
 
 from jaxcert import (
     anytime_epsilon,
@@ -12,7 +12,6 @@ from jaxcert import (
     bounds,
     consecutive_successes_threshold,
     numerics,
-    returns,
     scenario_epsilon,
     shifted_epsilon,
     task_weights,
@@ -65,13 +64,6 @@ class Density:
 TAILS["task_weights"] = Subject(
     lambda x, q, p: task_weights(Density(q), Density(p), x), (RETURNS[0], 1.0, 2.0), (RETURNS[1], 2.0, 1.5)
 )
-METRICS = {
-    "undiscounted_return": of(returns.undiscounted_return, "r_t done_t"),
-    "discounted_return": of(returns.discounted_return, "r_t done_t discount"),
-    "truncated_return": of(returns.truncated_return, "r_t done_t discount min_reward"),
-    "reach": Subject(returns.reach, (EVENTS[0], EVENTS[1]), (EVENTS[2], EVENTS[3]), dtype="float32"),
-    "reach_avoid": Subject(returns.reach_avoid, tuple(EVENTS[:3]), tuple(EVENTS[1:]), dtype="float32"),
-}
 BASELINES = {
     "certify_known_performances": of(
         baselines.certify_known_performances, "performances thresholds delta", performances=WORST

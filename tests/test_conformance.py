@@ -11,7 +11,7 @@ import pytest
 from compilations import compilations
 from subject import NAMES, Subject
 from subjects_of_certificates import CERTIFICATES
-from subjects_of_functions import BASELINES, BOUNDS, EPSILONS, METRICS, SHIFTS, TAILS
+from subjects_of_functions import BASELINES, BOUNDS, EPSILONS, SHIFTS, TAILS
 from subjects_of_tasks import INTERVAL_MDP, TASKS, WORLD
 
 import jaxcert
@@ -19,7 +19,7 @@ from jaxcert import bounds, rollouts
 from jaxcert.baselines import interval_mdp
 from jaxcert.tasks import bridge_world, simple_grid
 
-SUBJECTS = {**BOUNDS, **EPSILONS, **SHIFTS, **TAILS, **CERTIFICATES, **METRICS, **TASKS, **WORLD, **INTERVAL_MDP}
+SUBJECTS = {**BOUNDS, **EPSILONS, **SHIFTS, **TAILS, **CERTIFICATES, **TASKS, **WORLD, **INTERVAL_MDP}
 SUBJECTS |= BASELINES
 # Certificates and limits take seconds to compile: most of them are left to long runs.
 LONG = {*CERTIFICATES, "lower_bound"} - {
@@ -138,7 +138,7 @@ def check_arrays_stay_on_the_device(subject: Subject, arguments: tuple) -> None:
         subject.function(*arguments, validate=False)
 
 
-@pytest.mark.parametrize("name", ["hoeffding", "clopper_pearson", "certify-betting-binomial", "truncated_return"])
+@pytest.mark.parametrize("name", ["hoeffding", "clopper_pearson", "certify-betting-binomial"])
 @pytest.mark.parametrize("dtype", ["int32", "bool", "bfloat16", "float16"])
 def test_narrow_types_become_float32(name, dtype, precision):
     data, *rest = SUBJECTS[name].sets()[0]

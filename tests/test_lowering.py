@@ -7,7 +7,7 @@ import pytest
 from jaxprs import inner_programs
 from subject import LEVELS, RETURNS
 from subjects_of_certificates import CERTIFICATES
-from subjects_of_functions import BOUNDS, EPSILONS, METRICS, SHIFTS, TAILS
+from subjects_of_functions import BOUNDS, EPSILONS, SHIFTS, TAILS
 
 import jaxcert
 from jaxcert import numerics
@@ -16,7 +16,7 @@ from jaxcert.tasks import simple_grid
 
 RUN = {"num_tasks": 20, "max_rollouts": 500, "delta": 0.01, "validate": False}
 UNIT = {"support": (0.0, 1.0)}
-SUBJECTS = CERTIFICATES | BOUNDS | EPSILONS | SHIFTS | TAILS | METRICS
+SUBJECTS = CERTIFICATES | BOUNDS | EPSILONS | SHIFTS | TAILS
 # With the arrays of the others.
 X, ROW = RETURNS[0], LEVELS[0]
 OTHERS = {

@@ -132,9 +132,9 @@ def _describes(line: str, name: str) -> bool:
 
 
 def by_place(function: Callable) -> list[str]:
-    """Optional parameters that are no keywords; dones are an array beside the rewards."""
+    """Optional parameters that are no keywords."""
     optional = [each for each in inspect.signature(function).parameters.values() if each.default is not each.empty]
-    return [each.name for each in optional if each.kind is not each.KEYWORD_ONLY and each.name != "done_t"]
+    return [each.name for each in optional if each.kind is not each.KEYWORD_ONLY]
 
 
 def test_optional_parameters_are_keywords():

@@ -114,9 +114,6 @@ one-cap-for-all certificates/_mean.py
 sentence-rounded-down certificates/_certificate.py
 - and {ceil_to(upper, 4)}
 + and {floor_to(upper, 4)}
-rest-of-episode-forgotten returns/_metrics.py
-- tail = product(weight, quotient.high)
-+ tail = product(weight, 0 * quotient.high)
 same-key-for-all-rollouts rollouts/_slots.py
 - (worker.keys[jnp.maximum(task, 0)], number)
 + (worker.keys[jnp.maximum(task, 0)], 0 * number)

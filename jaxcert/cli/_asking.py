@@ -11,7 +11,6 @@ import numpy as np
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS
-from jaxcert.cli._console import as_given
 from jaxcert.cli._options import SUPPORT, Command, flag, level, option, options, options_of, several, taking
 from jaxcert.cli._question_options import (
     askable,
@@ -89,8 +88,6 @@ class Asking(NamedTuple):
             raise ValueError(f"{' and '.join(several)} are given; expected one of them")
         word, question = "".join(words), self.question
         of_two_lists = num_policies == 2 and self.listed and question is None
-        if of_two_lists:
-            self._refuse_margin()
         if question is None and not word:
             question = self._by_options(num_policies)
             if question is None and strata is not None and not self.listed and not self.safety:
@@ -141,15 +138,6 @@ class Asking(NamedTuple):
             taken = f"--{numbers[0]} is given, which the questions {', '.join(at_numbers)} take"
             raise ValueError(f"{taken}; expected one of them by --question, or {', '.join(usual)}")
         return (at_numbers or [name for name, each in of_pairs.items() if each.each is None])[0]
-
-    def _refuse_margin(self) -> None:
-        """Raise ValueError for margins of a list, where margins are the thresholds."""
-        if margins := self.options.get("margin"):
-            instead = {"--threshold": [",".join(map(as_given, margins))]}
-            raise ValueError(
-                "--margin is about new tasks; of a fixed list --threshold is the difference that a task has to reach, "
-                f"for example: {typed_with(instead, without=['--margin'])}"
-            )
 
 
 def with_asking(questions: dict[str, Question], **changes: Any) -> Callable[[Command], Command]:

@@ -129,19 +129,17 @@ def _of_order(asking: Asking) -> bool:
 def _asked(request: Request, num_policies: int) -> dict[str, Any]:
     """The questions about the policies; ValueError for options of two policies or of other questions."""
     asking = request.asking
-    of_order = _of_order(asking)
-    about_each = {"--json": request.outputs.json, "--threshold": asking.threshold, "--mean": asking.mean}
-    if of_order and (given := [name for name, value in about_each.items() if value]):
-        raise ValueError(
-            f"{given[0]} is about each policy, not their order; expected none with --question {asking.question}"
-        )
-    others = {name: getattr(asking, name) for name in ("question", "safety", "each_task", "require")[of_order:]}
-    for name, value in {**others, **asking.options}.items():
-        if value is not None and value is not False:
-            printed = f"{num_policies} files, which give a leaderboard; expected two files, or --threshold and"
-            other = f"{printed} the settings of these certificates alone"
-            of = f"--question {asking.question}, which is about the order alone; expected none" if of_order else other
-            raise ValueError(f"--{name.replace('_', '-')} is given with {of}")
+    of_order, taken = _of_order(asking), {"support", "delta", "listed", "options"}
+    if of_order:
+        taken |= {"question"}
+        kind = f"--question {asking.question}, which is about the order alone; expected none"
+    else:
+        taken |= {"threshold", "mean", "bound", "beta", "method"}
+        kind = f"{num_policies} files, which give a leaderboard; expected two files, or --threshold and"
+        kind = f"{kind} the settings of these certificates alone"
+    for name, value in {**asking._asdict(), **asking.options, "json": of_order and request.outputs.json}.items():
+        if value is not None and value is not False and name not in taken:
+            raise ValueError(f"--{name.replace('_', '-')} is given with {kind}")
     check_open_unit("delta", asking.delta)
     bound = None if _of_list(asking) else asking.bound
     of_thresholds = {"--bound": bound, "--beta": asking.beta, "--method": asking.method}

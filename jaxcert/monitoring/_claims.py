@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._certificate import EXPECTED_RETURN, PROBABILITY_OF_SUCCESS, of_two, shifted_task
+from jaxcert.certificates._certificate import EXPECTED_RETURN, PROBABILITY_OF_SUCCESS, new_task_from, of_two
 from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, ceil_figures, ceil_to, floor_figures, floor_to
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS, question_of
@@ -146,15 +146,11 @@ def _check_words(words: str, row: Mapping[str, Any], tasks: list[tuple[str, str]
 
 def _new_tasks(record: Mapping[str, Any], words: str) -> list[tuple[str, str]]:
     """The tasks and the quantity of an entry, in words, for expected returns and for probabilities of success."""
-    settings = record["settings"]
     question = QUESTIONS[record["question"]]
     source = REWEIGHTED if question.has_weights else SAMPLED
     if question.takes("strata") and (match := _FROM_STRATA.match(words)):  # which no other entry names
         source = match[1]
-    shift = {name: settings.get(name) for name in ("divergence", "radius", "performance_shift")}
-    if shift["divergence"] is not None and not isinstance(shift["radius"], float | int):
-        raise ValueError(f"its divergence {shift['divergence']!r:.40} has the radius {shift['radius']!r:.40}")
-    return [(shifted_task(source, each, **shift), each) for each in (EXPECTED_RETURN, PROBABILITY_OF_SUCCESS)]
+    return [(new_task_from(source), each) for each in (EXPECTED_RETURN, PROBABILITY_OF_SUCCESS)]
 
 
 def has_successes(record: Mapping[str, Any]) -> bool:

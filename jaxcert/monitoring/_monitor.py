@@ -103,8 +103,7 @@ class Monitor:
             path: the file; one that exists is kept.
             claim: what is monitored.
             certificate_sha256: of the file of the certificate, if the claim is from one: ``declared`` has it.
-            **settings: as in ``init``, but bets and weights, which are the same for all files; alpha and delta are less
-                than 1 together.
+            **settings: as in ``init``; alpha and delta are less than 1 together.
 
         Returns:
             The monitor before its first task.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from jaxcert._first_entry import fields_of
 from jaxcert.monitoring._claims import MonitoredClaim
-from jaxcert.monitoring._monitor_loop import BETS, WEIGHTS, init
+from jaxcert.monitoring._monitor_loop import init
 from jaxcert.monitoring._monitor_state import MonitorState, Task
 from jaxcert.monitoring._task_test import SUCCESSES, UPPER_BOUND
 
@@ -26,8 +26,6 @@ class Declared(NamedTuple):
     alpha: float  # probability of ever raising a false alarm
     beta: float | None  # the level of upper bounds; None where there are none
     most_successes: int | None  # the number up to which a task is flagged; None where successes do not count
-    bets: tuple[float, ...]  # of the evidence
-    weights: tuple[float, ...]  # of the evidence
     certificate_sha256: str | None = None  # of the certificate's file; None for a claim that is from no file
 
     @classmethod
@@ -43,11 +41,6 @@ class Declared(NamedTuple):
             raise ValueError(f"its support is {found.support}; successes have the support (0, 1)")
         if found.certificate_sha256 is not None and not re.fullmatch("[0-9a-f]{64}", found.certificate_sha256):
             raise ValueError(f"certificate_sha256 is {found.certificate_sha256!r:.40}; expected 64 hexadecimal digits")
-        for name, own in (("bets", BETS), ("weights", WEIGHTS)):  # others could be chosen by who knows the tasks
-            if getattr(found, name) != own:
-                raise ValueError(
-                    f"its {name} are {getattr(found, name)}; expected {own}, with which all monitors begin"
-                )
         _check_rollouts(found.num_rollouts)
         _check_levels(found.claim, found.alpha)
         found.state()
@@ -57,7 +50,7 @@ class Declared(NamedTuple):
         """Before the first task; ValueError for what cannot be monitored."""
         support = None if self.successes else self.support
         settings: dict[str, Any] = {"beta": self.beta, "most_successes": self.most_successes}
-        settings |= {"bets": self.bets, "weights": self.weights, "alpha": self.alpha, "successes": self.successes}
+        settings |= {"alpha": self.alpha, "successes": self.successes}
         threshold, epsilon = self.claim.threshold, self.claim.epsilon
         return init(threshold, epsilon, support=support, num_rollouts=self.num_rollouts, complete=True, **settings)
 
@@ -66,7 +59,7 @@ def declare(claim: MonitoredClaim, certificate_sha256: str | None = None, **sett
     """The declaration of a new monitor with these settings of ``init``; ValueError if they cannot be monitored."""
     given = {**(init.__kwdefaults__ or {}), **settings}
     _check_rollouts(given["num_rollouts"])
-    test = init(claim.threshold, claim.epsilon, bets=BETS, weights=WEIGHTS, **settings).test
+    test = init(claim.threshold, claim.epsilon, **settings).test
     claim = claim._replace(**{name: float(getattr(claim, name)) for name in _NUMBERS})
     alpha, beta, (low, high) = float(given["alpha"]), given["beta"], map(float, given["support"] or (0, 1))
     _check_levels(claim, alpha)
@@ -78,8 +71,6 @@ def declare(claim: MonitoredClaim, certificate_sha256: str | None = None, **sett
         alpha=alpha,
         beta=float(test.beta if beta is None else beta) if test.kind == UPPER_BOUND else None,
         most_successes=int(test.most_successes) if test.kind == SUCCESSES else None,
-        bets=BETS,
-        weights=WEIGHTS,
         certificate_sha256=certificate_sha256,
     )
 

@@ -1,13 +1,11 @@
 """A monitor in a loop of one's own: `init` and `update`."""
 
-from collections.abc import Sequence
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._types import Array, Numeric
-from jaxcert._validation import is_concrete, refuse, require_real
+from jaxcert._validation import is_concrete, require_real
 from jaxcert.bounds._bound import check_complete
 from jaxcert.monitoring._monitor_state import MonitorState, advance
 from jaxcert.monitoring._task_test import as_returns, check_possible, prepare_test, score_down
@@ -16,7 +14,7 @@ from jaxcert.numerics._rounding import cast, compute_dtype, next_down
 from jaxcert.returns._prepared import Support, probability
 
 # Found by `python -m benchmarks.monitoring`: 1/4 for a risk that triples, 1/32 for one that grows by half.
-BETS, WEIGHTS = (0.25, 0.125, 0.0625, 0.03125), (3 / 9, 3 / 9, 2 / 9, 1 / 9)
+_BETS, _WEIGHTS = (0.25, 0.125, 0.0625, 0.03125), (3 / 9, 3 / 9, 2 / 9, 1 / 9)
 
 
 def init(
@@ -30,8 +28,6 @@ def init(
     alpha: Numeric = 0.05,
     beta: Numeric | None = None,
     most_successes: int | None = None,
-    bets: Sequence[float] = BETS,
-    weights: Sequence[float] = WEIGHTS,
 ) -> MonitorState:
     r"""A monitor of the claim that a new task has J >= B with probability at least 1 - epsilon, before the first task.
 
@@ -55,8 +51,6 @@ def init(
         beta: of several rollouts that are no successes, the level of the upper bound, in (0, 1); by default
             epsilon/5, or epsilon/2 if m (B - a) / (b - a) < 7.
         most_successes: c; by default the number with which evidence grows fastest if the risk triples.
-        bets: lambda, in (0, 1], fixed beforehand.
-        weights: of the bets; they add up to 1.
 
     Returns:
         A ``MonitorState``; scalars, so that ``jax.vmap`` watches several claims.
@@ -75,20 +69,20 @@ def init(
     dtype = compute_dtype(threshold, epsilon, alpha)
     settings = {"successes": successes, "num_rollouts": num_rollouts, "beta": beta, "most_successes": most_successes}
     test = prepare_test(threshold, epsilon, support, dtype=dtype, **settings)
-    found, log_weights = _prepared(bets, weights, dtype)
+    # Rounded down, so that the weights sum to at most 1; rounding, also of the logarithm, adds at most 2**-50.
+    log_weights = next_down(cast(np.log(_WEIGHTS) - 1e-14, dtype, "down"))
+    bets = cast(_BETS, dtype, "nearest")
     goal = goal_up(probability("alpha", alpha, dtype, "down", validate=True, scalar=True))
-    zero, none, count = jnp.zeros((), dtype), jnp.full((), -jnp.inf, dtype), jnp.int32(0)
+    count = jnp.int32(0)
     return MonitorState(
-        products=jnp.zeros_like(found),
-        sums=jnp.full_like(found, -jnp.inf),
-        peak=zero,
-        change_peak=none,
+        products=jnp.zeros_like(bets),
+        sums=jnp.full_like(bets, -jnp.inf),
         num_tasks=count,
         num_against=count,
         alarm_at=count,
         change_at=count,
         valid=test.valid,
-        bets=found,
+        bets=bets,
         log_weights=log_weights,
         goal=goal,
         test=test,
@@ -133,17 +127,3 @@ def update(state: MonitorState, returns: Array, *, validate: bool = True) -> Mon
 @jax.jit
 def _update(state: MonitorState, returns: jax.Array) -> MonitorState:
     return advance(state, *score_down(state.test, returns))
-
-
-def _prepared(bets: Sequence[float], weights: Sequence[float], dtype: np.dtype) -> tuple[jax.Array, jax.Array]:
-    """Bets [g] and the logarithms of their weights [g], rounded down so that the weights sum to at most 1."""
-    found = np.asarray(bets, np.float64), np.asarray(weights, np.float64)
-    for name, array in zip(("bets", "weights"), found, strict=True):
-        if array.ndim != 1 or array.size == 0 or array.shape != found[0].shape:
-            raise ValueError(f"{name} has shape {array.shape}; expected one number for each of at least one bet")
-        refuse(name, array, (array > 0) & (array <= 1), "a number in (0, 1]")
-    if abs(found[1].sum() - 1) > 1e-9:
-        raise ValueError(f"weights add up to {found[1].sum():.9g}; expected 1")
-    # The weights add up to 1 within 1e-9; rounding, also of the logarithm, adds at most 2**-50. Together this is less.
-    logs = np.log(found[1]) - np.log(max(found[1].sum(), 1.0)) - 1e-14
-    return cast(found[0], dtype, "nearest"), next_down(cast(logs, dtype, "down"))

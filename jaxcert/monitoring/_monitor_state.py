@@ -23,8 +23,6 @@ class MonitorState:
     Attributes:
         products: ln of the product of each bet's factors since the first task, at most, float[bets].
         sums: ln of the sum of such products over all starting times, at most, float[bets].
-        peak: the largest ln of the evidence so far, at most; 0 before the first task.
-        change_peak: likewise of the sum over starting times; -inf before the first task.
         num_tasks: tasks seen.
         num_against: how many of them spoke against the claim: were flagged, or had a score above 1.
         alarm_at: the number of the task, from 1, after which the evidence reached 1/alpha; 0 for none yet.
@@ -38,8 +36,6 @@ class MonitorState:
 
     products: jax.Array
     sums: jax.Array
-    peak: jax.Array
-    change_peak: jax.Array
     num_tasks: jax.Array
     num_against: jax.Array
     alarm_at: jax.Array
@@ -88,8 +84,6 @@ def advance(state: MonitorState, score: jax.Array, fine: jax.Array) -> MonitorSt
         state,
         products=products,
         sums=sums,
-        peak=jnp.where(valid, jnp.maximum(state.peak, now), state.peak),
-        change_peak=jnp.where(valid, jnp.maximum(state.change_peak, change), state.change_peak),
         num_tasks=number,
         num_against=state.num_against + (valid & (score > 1)).astype(jnp.int32),
         alarm_at=_first(state.alarm_at, valid & (now >= state.goal), number),

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.numerics._elementary import halves
 from jaxcert.numerics._rounding import Side, cast, convert, most_whole, next_down, unit_roundoff
 
 
@@ -53,28 +52,6 @@ def add_reward(total: Sum, reward: jax.Array) -> Sum:
     small = (reward != 0) & (jnp.abs(reward) < tiny / unit_roundoff(reward.dtype))
     total = add(total, reward)
     return total._replace(error=total.error + jnp.where(small, 8 * tiny, 0))
-
-
-@jax.jit
-def plus(total: Sum, other: Sum) -> Sum:
-    """The sum of two sums."""
-    added = add(add(total, other.high), other.low)
-    return added._replace(error=added.error + other.error)
-
-
-def product(weight: Sum, x: jax.Array) -> Sum:
-    """weight * x, from four exact products of the halves of the leading parts, and the small rest."""
-    u, tiny = unit_roundoff(x.dtype), float(jnp.finfo(x.dtype).tiny)
-    total = nothing(weight.high * x)
-    for a in halves(weight.high):
-        for b in halves(x):
-            total = add(total, a * b)
-    rest = weight.low * x
-    total = add(total, rest)
-    # Below this size, some of the products underflow.
-    small = (weight.high != 0) & (x != 0) & (jnp.abs(weight.high * x) < tiny / u**2)
-    error = 2 * u * jnp.abs(rest) + weight.error * jnp.abs(x) + jnp.where(small, 16 * tiny, 0)
-    return total._replace(error=total.error + error)
 
 
 @jax.jit

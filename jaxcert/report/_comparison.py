@@ -14,9 +14,8 @@ from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import sampled
 from jaxcert.report._curve import at_bounds
-from jaxcert.report._recompute import differing, of_row, precision, recompute, shifted, slack_of, support_of, told
+from jaxcert.report._recompute import differing, of_row, precision, recompute, slack_of, support_of, told
 from jaxcert.report._writers import certificate_record
 from jaxcert.tables._readers import ReturnsFile
 
@@ -46,15 +45,14 @@ def _misfits(record: Mapping[str, Any], question: Question) -> Iterator[str]:
         yield f"fixed_beforehand is {fixed!r}; in an answer to {question.name!r} it is {question.each!r}"
     if question.each is None and len(record["rows"]) != 1:
         yield f"it has {len(record['rows'])} rows; the question {question.name!r} has one"
-    needed, possible = {*question.rows.columns, "sentence"}, {"beta", "advice", "sampled", "witness"}
+    needed, possible = {*question.rows.columns, "sentence"}, {"beta", "advice", "witness"}
     for i, row in enumerate(record["rows"]):
         for name in sorted(needed - row.keys()):
             yield f"rows {i + 1} lacks {name}, which {question.name!r} requires"
         for name in sorted(row.keys() - needed - possible):
             yield f"rows {i + 1} has {name}, which {question.name!r} does not allow"
-        for each in (row, row.get("sampled", row)):
-            if question.each is not None and not isinstance(each.get(question.each), int | float):
-                yield f"rows {i + 1} has no number as its {question.each}"
+        if question.each is not None and not isinstance(row.get(question.each), int | float):
+            yield f"rows {i + 1} has no number as its {question.each}"
 
 
 def _apart_from_rows(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,22 +93,21 @@ def _counted_otherwise(
     record: Mapping[str, Any], data: Sequence[ReturnsFile], i: int, found: Any, computed: dict[str, Any], slack: float
 ) -> dict[str, Any] | None:
     """The row with the stated violations, if rounding can have put so many lower bounds below the threshold there."""
-    before, row = sampled(found), record["rows"][i]
-    bounds, threshold = np.array(before.lower_bounds), np.asarray(before.thresholds)[i]
+    row = record["rows"][i]
+    bounds, threshold = np.array(found.lower_bounds), np.asarray(found.thresholds)[i]
     near, sure = np.flatnonzero(np.abs(bounds - threshold) <= slack), bounds < threshold - slack
     below = row["num_violations"] - int(np.sum(sure))
-    if below not in range(near.size + 1) or not counts_bounds(before):
+    if below not in range(near.size + 1) or not counts_bounds(found):
         return None
     question = QUESTIONS[record["question"]]
     if question.finds_threshold:
         # Tasks tied with the one that gives the threshold; the certificate does not depend on them.
         count = row["num_violations"]
-        return {**computed, "num_violations": count, "num_valid": before.num_tasks - count}
+        return {**computed, "num_violations": count, "num_valid": found.num_tasks - count}
     violated = near[np.argsort(bounds[near], kind="stable")][: int(below)]
     bounds[near] = threshold
     bounds[violated] = np.nextafter(threshold, -np.inf)
-    again = shifted(at_bounds(before, jnp.asarray(bounds), threshold[None]), record["settings"])
-    return _record(record, again, data)["rows"][0]
+    return _record(record, at_bounds(found, jnp.asarray(bounds), threshold[None]), data)["rows"][0]
 
 
 def _of_words(

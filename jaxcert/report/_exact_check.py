@@ -17,7 +17,6 @@ from jaxcert._files import content_of, in_utf8
 from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import sampled
 from jaxcert.report import check_certificate, check_trials
 from jaxcert.report._document import assumptions_of, certificate_document, document_text
 from jaxcert.report._recompute import precision, support_of
@@ -171,8 +170,6 @@ def with_witnesses(
     for data in files:
         if not data.has_rollouts:
             raise ValueError(f"{data.path}: is read as a summary, without single returns, which a witness needs")
-    if certificate is not sampled(certificate):
-        raise ValueError("the certificate is about tasks of another distribution, for which there is no witness")
     if of_two(certificate):
         raise ValueError("certificate is about two policies, of which there are no witnesses; expected one")
     metrics = question.metrics(record["settings"])

@@ -9,11 +9,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxcert.certificates import certify_shift
 from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import sampled
 from jaxcert.questions._ask import ask
 from jaxcert.tables._readers import ReturnsFile
 
@@ -36,7 +34,7 @@ def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
         options["method"] = str(options["method"]).removeprefix("weighted_") if options["method"] else None
     with precision(settings["dtype"]):
         fixed = None if question.fixed is None else np.asarray(fixed_of(record), dtype)
-        return shifted(ask(question, data, fixed, options, max_weight=settings.get("max_weight")), settings)
+        return ask(question, data, fixed, options, max_weight=settings.get("max_weight"))
 
 
 def _value(value: Any, dtype: np.dtype) -> Any:
@@ -47,22 +45,14 @@ def _value(value: Any, dtype: np.dtype) -> Any:
 
 
 def fixed_of(record: Mapping[str, Any]) -> list[float]:
-    """The numbers that a record says were fixed beforehand; for a shift, as they were before it."""
-    return [row.get("sampled", row)[record["fixed_beforehand"]] for row in record["rows"]]
+    """The numbers that a record says were fixed beforehand."""
+    return [row[record["fixed_beforehand"]] for row in record["rows"]]
 
 
 def support_of(record: Mapping[str, Any]) -> tuple[float, float]:
     """The support, with the open end that JSON has no number for; all numbers, for a question without one."""
     low, high = record["settings"].get("support", (None, None))
     return (-np.inf if low is None else low, np.inf if high is None else high)
-
-
-def shifted(found: Any, settings: Mapping[str, Any]) -> Any:
-    """The certificate after the shift that the settings of a record name, if they name one."""
-    if "performance_shift" not in settings:
-        return found
-    shift = {"divergence": settings["divergence"], "radius": settings["radius"]}
-    return certify_shift(found, performance_shift=settings["performance_shift"], **shift)
 
 
 def precision(dtype: str) -> contextlib.AbstractContextManager:
@@ -82,18 +72,14 @@ _TYPICAL = 8
 # In a support that is narrow beside its ends rounding may be all there is: no larger share of it is taken for rounding.
 _LARGEST = 1e-4
 # Entries of a row that are compared elsewhere, or that do not matter.
-_APART = ("sentence", "advice", "sampled", "witness")
+_APART = ("sentence", "advice", "witness")
 
 
 def of_row(
     row: Mapping[str, Any], computed: Mapping[str, Any], question: Question, u: float, slack: float
 ) -> list[str]:
     """Differences of a row beyond rounding; a found number may be off by ``slack``."""
-    before, after, lines = row.get("sampled"), computed.get("sampled"), []
-    if isinstance(before, dict) and isinstance(after, dict):
-        lines = [f"sampled {line}" for line in of_row(before, after, question, u, slack)]
-    elif before is not after:
-        lines = ["only one of the two has sampled, the certificate before a shift"]
+    lines = []
     for name in (name for name in {**computed, **row} if name not in _APART):
         stated, found = row.get(name), computed.get(name)
         if type(stated) is type(found) and not isinstance(stated, list | dict) and stated == found:
@@ -108,16 +94,15 @@ def _room(name: str, computed: Mapping[str, Any], question: Question, u: float, 
     """How far rounding may move a number: some u of its size.
 
     For a probability this is its risk, for its complement 2 u more; for a number that was found, the slack. One that
-    was fixed or given has no room, unless a shift changes it.
+    was fixed or given has no room.
     """
-    is_shifted, risks = "sampled" in computed, question.rows.risks
-    is_given = name == question.each or question.rows.columns.get(name) in question.settings.values()
-    if name in risks and (is_shifted or not is_given):
-        risk = risks[name]
-        return UNITS * u * (1.0 if risk is None else float(computed.get(risk) or 0)) + 2 * u * (
-            risk not in (None, name)
-        )
-    return max(0.0 if is_given else slack, UNITS * u * abs(computed[name]) if is_shifted else 0.0)
+    if name == question.each or question.rows.columns.get(name) in question.settings.values():
+        return 0.0
+    if name not in question.rows.risks:
+        return slack
+    risk = question.rows.risks[name]
+    size = 1.0 if risk is None else float(computed.get(risk) or 0)
+    return UNITS * u * size + 2 * u * (risk not in (None, name))
 
 
 def slack_of(
@@ -132,15 +117,15 @@ def slack_of(
     a have terms of the size of the others. No difference of two returns is larger than the lower end a - b of its
     support.
     """
-    answer, (low, high) = sampled(found), support_of(record)
-    support = (low - high, high - low) if of_two(answer) else (low, high)
+    low, high = support_of(record)
+    support = (low - high, high - low) if of_two(found) else (low, high)
     if question.curve is None:
         ends = [support[0], *((low, high) if len(data) > 1 else ())]
         size = max([float(np.nanmean(_sizes(data))), *(abs(end) for end in ends if np.isfinite(end))])
         shares = [1.0 if question.rows.share is None else row[question.rows.share] for row in record["rows"]]
         size = size / np.asarray(shares, float)
     else:
-        thresholds = np.asarray(answer.thresholds, float)
+        thresholds = np.asarray(found.thresholds, float)
         size = np.maximum(np.abs(thresholds), abs(support[0]))
         if len(data) == 1:
             apart = np.abs(np.asarray(found.lower_bounds, float)[None, :] - thresholds[:, None])

@@ -14,7 +14,6 @@ from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import SAMPLED, SOURCES
 from jaxcert.certificates._question import Question
-from jaxcert.certificates._shift import CHANGED
 from jaxcert.planning import Advice
 from jaxcert.questions import question_of, rows_of
 from jaxcert.questions._answers import sampled
@@ -56,13 +55,12 @@ def certificate_record(
 
     Returns:
         A dictionary of strings, numbers, lists and dictionaries; `rows` has one entry for each number that was fixed
-        beforehand. If beta was chosen from the data, it is in the rows, and "auto" in the settings. Rows of a shift
-        have an entry `sampled`: what is certified of the sampled tasks.
+        beforehand. If beta was chosen from the data, it is in the rows, and "auto" in the settings.
 
     Raises:
-        ValueError: the certificate is a batch, answers no known question, or has no rows, as a ranking; a support is
-            missing; it is about another number of policies than the question or the files, or has some of several
-            safety levels among which delta was divided. With ``witness``: no such proof, or no ``data``.
+        ValueError: the certificate is a batch, shifted, answers no known question, or has no rows, as a ranking; a
+            support is missing; or it is about another number of policies than the question or the files. With
+            ``witness``: no such proof, or no ``data``.
 
     Warns:
         UserWarning: with ``witness``, exact arithmetic does not confirm a row.
@@ -76,6 +74,8 @@ def certificate_record(
         0
     """
     asked = question_of(certificate)
+    if sampled(certificate) is not certificate:
+        raise ValueError("certificate is shifted; expected the certificate of the sampled tasks, of which records are")
     if asked.has_support and support is None:
         raise ValueError(f"support is not given; the question {asked.name!r} needs (a, b)")
     if support is not None and not asked.has_support:
@@ -154,20 +154,14 @@ def _check_sample(
 
 def _settings(certificate: Any, support: tuple[float, float] | None, question: Question) -> dict[str, Any]:
     """The computation: the settings that the question records, and fields that describe the answer."""
-    answer, shift = sampled(certificate), {}
-    if certificate is not answer:  # by how much new tasks may differ from the sampled ones
-        radius = None if certificate.divergence is None else plain(float(certificate.radius))
-        shift = {"divergence": certificate.divergence, "radius": radius}
-        shift["performance_shift"] = plain(float(certificate.performance_shift))
-    described = [name for name in _DESCRIBED if hasattr(answer, name)]
-    described += ["max_weight"] if getattr(answer, "max_weight", None) is not None else []
+    described = [name for name in _DESCRIBED if hasattr(certificate, name)]
+    described += ["max_weight"] if getattr(certificate, "max_weight", None) is not None else []
     fields = dict.fromkeys([*question.settings.values(), *described])
     return (
-        shift
-        | {name: _setting(name, getattr(answer, name)) for name in fields}
+        {name: _setting(name, getattr(certificate, name)) for name in fields}
         | dict(question.declared)
         | ({"support": plain(list(map(float, support)))} if support is not None else {})
-        | {"num_tasks": answer.num_tasks, "dtype": str(answer.delta.dtype)}
+        | {"num_tasks": certificate.num_tasks, "dtype": str(certificate.delta.dtype)}
     )
 
 
@@ -204,12 +198,7 @@ def sizes_of(counts: np.ndarray) -> dict[str, int]:
 
 
 def _rows(certificate: Any, question: Question, policies: Sequence[str], group: str) -> list[dict[str, Any]]:
-    rows = [{**row, "sentence": naming(row["sentence"], policies, group)} for row in rows_of(certificate, question)]
-    if certificate is sampled(certificate):
-        return rows
-    names = [name for name, field in question.rows.columns.items() if field in CHANGED]
-    before = [{name: row[name] for name in names} for row in rows_of(certificate.sampled, question)]
-    return [{**row, "sampled": entry} for row, entry in zip(rows, before, strict=True)]
+    return [{**row, "sentence": naming(row["sentence"], policies, group)} for row in rows_of(certificate, question)]
 
 
 def _with_advice(rows: list[dict[str, Any]], advice: Sequence[Advice | None] | None) -> list[dict[str, Any]]:

@@ -1,12 +1,10 @@
-"""Returns of rollouts, from rewards or events; supports, summaries, and the samples shipped here."""
+"""Returns of rollouts: supports, requirements, pairs, weights, summaries, and the samples shipped here."""
 
 from jaxcert.returns import summaries
 from jaxcert.returns._example_data import sample_returns
-from jaxcert.returns._metrics import discounted_return, truncated_return, undiscounted_return
 from jaxcert.returns._paired import Paired, paired
 from jaxcert.returns._prepared import return_support
 from jaxcert.returns._required import Requirement, at_least, at_most, between
-from jaxcert.returns._steps import reach, reach_avoid
 from jaxcert.returns._strata import stratified
 from jaxcert.returns._weighted import Weighted, task_weights, weighted
 
@@ -17,16 +15,11 @@ __all__ = [
     "at_least",
     "at_most",
     "between",
-    "discounted_return",
     "paired",
-    "reach",
-    "reach_avoid",
     "return_support",
     "sample_returns",
     "stratified",
     "summaries",
     "task_weights",
-    "truncated_return",
-    "undiscounted_return",
     "weighted",
 ]

@@ -29,20 +29,18 @@ def save_adaptive(
     path: str | os.PathLike[str],
     found: AdaptiveCertificate,
     *,
-    facts: Mapping[str, Any] | None = None,
     replace: bool = True,
 ) -> None:
     """Write an adaptive run to an `.npz` file, completely or not at all.
 
     The file has the rollouts in the order in which they were taken in (`rollout_task`, `rollout_return`), the
-    parameters of the tasks (`task_...`), `delta`, and `about`: what else was fixed beforehand, the sentences of the
-    certificate and the facts as JSON. Its returns are no sample of a fixed size, and `read_returns` refuses it.
+    parameters of the tasks (`task_...`), `delta`, and `about`: what else was fixed beforehand, and the sentences of the
+    certificate, as JSON. Its returns are no sample of a fixed size, and `read_returns` refuses it.
 
     Args:
         path: the file.
         found: the result of ``certify_adaptive``, or one's own, of rollouts that were made elsewhere; ``tasks`` may be
             None.
-        facts: the origin of the rollouts, as values for JSON.
         replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
@@ -66,7 +64,7 @@ def save_adaptive(
     """
     if not isinstance(found, AdaptiveCertificate) or not is_concrete(found) or np.ndim(found.state.beta):
         raise ValueError(f"found is a {type(found).__name__}, or traced; expected a concrete AdaptiveCertificate")
-    about = {"certificate": str(found).splitlines(), "deterministic": found.deterministic, "facts": dict(facts or {})}
+    about = {"certificate": str(found).splitlines(), "deterministic": found.deterministic}
     about["fixed"] = fields_in(fixed_in(found.state))
     arrays = {name: np.asarray(getattr(found, name)) for name in (*_COUNTS, *_LOG)}
     taken = int(np.sum(arrays["rollout_task"] >= 0))
@@ -112,9 +110,8 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
 
 
 def _check_head(about: Mapping[str, Any]) -> None:
-    has_both = all(isinstance(about.get(name), dict) for name in ("facts", "fixed"))
-    if not has_both or about.get("deterministic", ...) not in (True, False, None):
-        raise ValueError("array 'about' has no facts of an adaptive run, or not whether its policy is deterministic")
+    if not isinstance(about.get("fixed"), dict) or about.get("deterministic", ...) not in (True, False, None):
+        raise ValueError("array 'about' is of no adaptive run, or does not say whether its policy is deterministic")
 
 
 def _check(arrays: Mapping[str, np.ndarray]) -> None:

@@ -1,4 +1,4 @@
-"""From a policy to its certificate in one compiled call."""
+"""From a policy to its certificate."""
 
 import dataclasses
 import functools
@@ -7,20 +7,15 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxcert._types import Numeric
-from jaxcert._validation import check_count, is_concrete
-from jaxcert.certificates._arguments import chosen_level
-from jaxcert.certificates._certificate import Certificate, Status
+from jaxcert._validation import check_count
+from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import certify
-from jaxcert.certificates._registry import defaults, warned
-from jaxcert.numerics._rounding import cast
-from jaxcert.returns._prepared import probability
-from jaxcert.returns._sample import placed
+from jaxcert.certificates._registry import defaults
 from jaxcert.rollouts._collect import collect
 from jaxcert.rollouts._multi_task import MultiTaskEnv, kind_of_returns
-from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, key_apart
+from jaxcert.rollouts._policy import PolicyOrFunction, as_policy, key_apart
 
 
 @jax.tree_util.register_dataclass
@@ -62,7 +57,7 @@ def certify_policy(
     max_bytes: int = 2**30,
     validate: bool = True,
 ) -> PolicyCertificate:
-    """Sample tasks, run a fixed policy on them, and certify it: one compiled call, in which returns stay on the device.
+    """Sample tasks, run a fixed policy on them, and certify it; returns stay on the device.
 
     It states what ``certify`` does, for the undiscounted return and ``env.support``. It holds for the policy as it is
     run: sampled actions certify the stochastic policy, the mode certifies the deterministic one.
@@ -101,27 +96,16 @@ def certify_policy(
 
     Reference: as ``certify``.
     """
-    budget = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
     per_task, chosen = defaults(bound, method, kind_of_returns(env), beta)
-    names = {"bound": per_task.name, "method": chosen.name}
-    check_settings(env, thresholds, num_tasks, num_rollouts, delta=delta, beta=beta, validate=validate, **names)
-    # Rounded here as certify does: a number passed to a compiled call would be rounded to nearest.
-    dtype = np.dtype(jnp.result_type(float))
-    rounded, level = probability("delta", delta, dtype, "down", validate=False), beta
-    if isinstance(beta, str):
-        level = chosen_level(chosen, delta, beta, num_tasks, dtype)
-    elif beta is not None:
-        level = probability("beta", beta, dtype, "nearest", validate=False)
-    given = cast(thresholds, dtype, "up"), rounded, level
-    found = _certify_policy(env, as_policy(policy), key, *placed(given), **budget, **names)
-    status = found.certificate.status
-    if not validate or not is_concrete(status):
-        return found
-    if jnp.any(status == Status.OUT_OF_RANGE):
-        warned(found.certificate)
-    if jnp.any(status == Status.INVALID_INPUT):
-        _say_what_is_wrong(env, policy, key, found, beta, max_bytes)
-    return found
+    settings: dict[str, Any] = {"delta": delta, "beta": beta, "bound": per_task.name, "method": chosen.name}
+    settings["validate"] = validate
+    check_settings(env, thresholds, num_tasks, num_rollouts, **settings)
+    key_tasks, key_rollouts = jax.random.split(key_apart(key))
+    policy, tasks = as_policy(policy), _sampled(env, key_tasks, num_tasks)
+    sizes = {"num_rollouts": num_rollouts, "max_bytes": max_bytes}
+    returns = collect(env, policy, tasks, key_rollouts, **sizes, validate=validate)
+    certificate = certify(returns, thresholds, support=env.support, **settings)
+    return PolicyCertificate(certificate, returns, tasks, policy.deterministic)
 
 
 def check_settings(env: MultiTaskEnv, thresholds: Any, num_tasks: Any, num_rollouts: Any, **settings: Any) -> None:
@@ -132,34 +116,6 @@ def check_settings(env: MultiTaskEnv, thresholds: Any, num_tasks: Any, num_rollo
     jax.eval_shape(lambda x: certify(x, thresholds, support=env.support, **settings), returns)
 
 
-@functools.partial(jax.jit, static_argnames=("env", "num_tasks", "num_rollouts", "max_bytes", "bound", "method"))
-def _certify_policy(
-    env: MultiTaskEnv,
-    policy: Policy,
-    key: jax.Array,
-    thresholds: Any,
-    delta: Any,
-    beta: Any,
-    *,
-    num_tasks: int,
-    num_rollouts: int,
-    max_bytes: int,
-    **names: Any,
-) -> PolicyCertificate:
-    key_tasks, key_rollouts = jax.random.split(key_apart(key))
-    tasks = env.sample_tasks(key_tasks, num_tasks)
-    returns = collect(env, policy, tasks, key_rollouts, num_rollouts=num_rollouts, max_bytes=max_bytes, validate=False)
-    settings = {"support": env.support, "delta": delta, "beta": beta, **names}
-    certificate = certify(returns, thresholds, validate=False, **settings)
-    return PolicyCertificate(certificate, returns, tasks, policy.deterministic)
-
-
-def _say_what_is_wrong(
-    env: MultiTaskEnv, policy: PolicyOrFunction, key: jax.Array, found: PolicyCertificate, beta: Any, max_bytes: int
-):
-    """Collect and certify again, with the checks of values that a compiled call cannot make."""
-    num_rollouts, key_rollouts = found.returns.shape[1], jax.random.split(key_apart(key))[1]
-    collect(env, policy, found.tasks, key_rollouts, num_rollouts=num_rollouts, max_bytes=max_bytes)
-    made = found.certificate
-    settings = {"delta": made.delta, "beta": beta, "bound": made.bound, "method": made.method}
-    certify(found.returns, made.thresholds, support=env.support, **settings)
+@functools.partial(jax.jit, static_argnames=("env", "num_tasks"))
+def _sampled(env: MultiTaskEnv, key: jax.Array, num_tasks: int) -> Any:
+    return env.sample_tasks(key, num_tasks)

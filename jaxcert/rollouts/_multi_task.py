@@ -40,7 +40,7 @@ class MultiTaskEnv:
         sample_task: a function from a JAX random key to a task.
         episode_length: maximum number of steps of an episode.
         support: the smallest and the largest possible undiscounted return of an episode, known in advance.
-        name: stored in policy files, so that no policy runs on another environment.
+        name: by which people know it.
         simulate: a faster way to the undiscounted returns of ``collect``, of the same distribution, or None. A function
             of this object, a ``Policy``, tasks [n], keys [n], m and a number of bytes. It returns None if episodes must
             be run step by step: for an unknown policy, or a replaced ``environment``. Otherwise it returns [n, m]: m

@@ -18,7 +18,6 @@ from jaxcert.certificates._registry import COUNTING, METHODS
 
 if TYPE_CHECKING:
     import pandas
-    import xarray
 
 
 @dataclasses.dataclass(frozen=True, init=False)
@@ -127,7 +126,8 @@ def _budget(pair: Any) -> tuple[int, int]:
 
 # --- the result ----------------------------------------------------------------------------------------------------
 
-# The arrays of a result.
+# The axes of a result, and its arrays.
+_AXES = ("seed", "budget", "bound", "method", "beta", "delta", "threshold")
 FIELDS = ("epsilon", "safety", "num_violations", "num_valid", "status")
 
 
@@ -161,36 +161,9 @@ class SweepResult:
     status: np.ndarray
 
     def __repr__(self) -> str:
-        axes = zip(self.coordinates(), self.epsilon.shape, strict=True)
-        sizes = ", ".join(f"{name}: {size}" for name, size in axes)
+        sizes = ", ".join(f"{name}: {size}" for name, size in zip(_AXES, self.epsilon.shape, strict=True))
         certified = float(np.mean(self.status == Status.CERTIFIED)) if self.status.size else 0.0
         return f"SweepResult({self.epsilon.size} certificates, {sizes}; {100 * certified:.3g} % certified)"
-
-    def coordinates(self) -> dict[str, np.ndarray]:
-        """The labels of each axis; a default beta is NaN there, a budget is written "n x m"."""
-        return {
-            "seed": np.arange(self.epsilon.shape[0]),
-            "budget": np.asarray([f"{n}x{m}" for n, m in self.budgets]),
-            "bound": np.asarray(self.grid.bounds),
-            "method": np.asarray(self.grid.methods),
-            "beta": np.asarray([np.nan if beta is None else beta for beta in self.grid.betas]),
-            "delta": np.asarray(self.grid.deltas),
-            "threshold": np.asarray(self.grid.thresholds),
-        }
-
-    def to_xarray(self) -> "xarray.Dataset":
-        """The arrays with their labels; needs the extra "io".
-
-        Select methods by a mapping, ``data.sel({"method": "scenario"})``, since ``sel(method=...)`` is an option of
-        xarray.
-        """
-        xarray = import_extra("xarray", "io")
-        axes = tuple(self.coordinates())
-        variables: dict[str, Any] = {name: (axes, getattr(self, name)) for name in FIELDS}
-        variables["beta_used"] = (("budget", "method", "beta", "delta"), self.beta)
-        sizes = np.asarray(self.budgets)
-        labels = {**self.coordinates(), "num_tasks": ("budget", sizes[:, 0]), "num_rollouts": ("budget", sizes[:, 1])}
-        return xarray.Dataset(variables, labels, attrs={"support": list(self.support)})
 
     def to_frame(self) -> "pandas.DataFrame":
         """One row per certificate, seeds slowest and thresholds fastest; needs the extra "io".
@@ -198,25 +171,13 @@ class SweepResult:
         ``beta`` is the grid's value, or the default in use, NaN for "attained"; bound, method and status are
         categories.
         """
-        pandas = import_extra("pandas", "io")
-        columns: dict[str, Any] = self.columns()
-        for name, names in self.categories().items():
-            columns[name] = pandas.Categorical.from_codes(columns[name], list(names))
-        return pandas.DataFrame(columns)
-
-    def categories(self) -> dict[str, tuple[str, ...]]:
-        """The meaning of the codes in ``columns``."""
-        return {"bound": self.grid.bounds, "method": self.grid.methods, "status": tuple(STATUSES)}
-
-    def columns(self, seeds: slice = slice(None)) -> dict[str, np.ndarray]:
-        """The rows of ``to_frame``, for some seeds, with codes for the categories."""
-        shape = self.epsilon[seeds].shape
+        pandas, shape = import_extra("pandas", "io"), self.epsilon.shape
         sizes = np.asarray(self.budgets, np.int32)
         seed, budget, bound, method, beta, delta, threshold = np.ogrid[tuple(slice(size) for size in shape)]
-        given = self.coordinates()["beta"][beta]
+        given = np.asarray([np.nan if each is None else each for each in self.grid.betas])[beta]
         used = self.beta.astype(str).astype(np.float64)  # 0.05 where single precision holds 0.05000000074505806
         columns = {
-            "seed": np.arange(len(self.epsilon), dtype=np.int32)[seeds][seed],
+            "seed": seed.astype(np.int32),
             "num_tasks": sizes[budget, 0],
             "num_rollouts": sizes[budget, 1],
             "bound": bound.astype(np.int8),
@@ -224,7 +185,10 @@ class SweepResult:
             "beta": np.where(np.isnan(given), used[budget, method, beta, delta], given),
             "delta": np.asarray(self.grid.deltas)[delta],
             "threshold": np.asarray(self.grid.thresholds)[threshold],
-            **{name: getattr(self, name)[seeds] for name in FIELDS},
+            **{name: getattr(self, name) for name in FIELDS},
         }
-        columns["status"] = columns["status"].astype(np.int8)
-        return {name: np.broadcast_to(column, shape).ravel() for name, column in columns.items()}
+        rows: dict[str, Any] = {name: np.broadcast_to(column, shape).ravel() for name, column in columns.items()}
+        named = {"bound": self.grid.bounds, "method": self.grid.methods, "status": tuple(STATUSES)}
+        for name, names in named.items():
+            rows[name] = pandas.Categorical.from_codes(rows[name], list(names))
+        return pandas.DataFrame(rows)

@@ -81,7 +81,7 @@ def check_outcomes(name: str, returns: np.ndarray, of_rows: np.ndarray, read: Re
     """Refuse failures as successes, unless it is a ``metric``; warn of outcomes that are counted again or go on."""
     several = len(of_rows) > len(read.task.places)
     counts = [np.bincount(of_rows, returns), np.bincount(of_rows)] if several else [returns]
-    found = (trials_of_counts, running, copies_of_counts)
+    found = (trials_of_counts, running, copies_of_counts, pasted)
     judge(found if metric else (failures, *found), Outcomes(name, returns, read, counts))
 
 
@@ -112,6 +112,14 @@ def copies_of_counts(it: Outcomes) -> Found:
     labels, tasks = it.read.task
     is_even = len(labels) < len(tasks) and len(tasks) % len(labels) == 0
     return len(it.counts) > 1 and is_even and len(np.unique(np.stack([tasks, *it.counts]), axis=1).T) == len(labels)
+
+
+def pasted(it: Outcomes) -> Found:
+    """The second half of the rows repeats the first one, task by task and outcome by outcome, not all of them equal."""
+    rows = np.stack([it.read.task.places, *it.counts])
+    first, second = np.array_split(rows, 2, axis=1)
+    several = len(np.unique(first[0])) < first.shape[1] >= _FEWEST_RISES
+    return bool(several and np.array_equal(first, second) and np.any(np.diff(first[-1])))
 
 
 # --- rows that sum up others, and trials that were lost ---------------------------------------------------------------

@@ -117,7 +117,7 @@ def guessed(names: Sequence[Any], columns: Columns) -> dict[str, str | None]:
     for part in (part for part, name in wanted.items() if name is not None and name not in names):
         fitting = [name for name in left if words_in(name) & getattr(WORDS, part)]
         fitting = fitting or [name for name in left if part == "task" and lowered(name) == "id"]
-        known = getattr(WORDS, part) | getattr(WORDS, f"beside_roles_{part}")
+        known = (getattr(WORDS, part) | getattr(WORDS, f"beside_roles_{part}")) - WORDS.demonstrations
         is_one = len(fitting) == 1 and words_in(fitting[0]) <= known and not tells(fitting[0]).best_of
         found[part] = fitting[0] if is_one else None
         left = [name for name in left if name not in fitting]

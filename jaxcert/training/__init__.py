@@ -4,7 +4,7 @@ from jaxcert.training._brax_env import brax_compatibility, brax_env
 from jaxcert.training._certifying import Checkpoint, Reached
 from jaxcert.training._checkpoint_budget import CheckpointBudget
 from jaxcert.training._hook import CertificationHook
-from jaxcert.training._policy_file import load_policy, sample_policy, save_policy
+from jaxcert.training._sample_policy import sample_policy
 
 __all__ = [
     "CertificationHook",
@@ -13,7 +13,5 @@ __all__ = [
     "Reached",
     "brax_compatibility",
     "brax_env",
-    "load_policy",
     "sample_policy",
-    "save_policy",
 ]

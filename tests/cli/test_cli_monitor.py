@@ -122,10 +122,9 @@ def altered(file, to, **entries):
 
 
 GIVEN, FIXED = "c.json --threshold 500", ", which is fixed"
-BETS = {"bets": [1.0, 0.125, 0.0625, 0.03125]}
 # With which file a monitor goes on, what is altered there, what is asked, and what is said: with nothing but what it
 # began with, or what follows from the certificate that is given. Whoever alters such a file can compute its hashes
-# again; bets, levels and numbers that were chosen after the tasks would raise any alarm, or none.
+# again; levels and numbers that were chosen after the tasks would raise any alarm, or none.
 GOES_ON = [
     ("own", {}, "--threshold 0.5 --epsilon 0.1 --successes --complete --rollouts 2 --alpha 0.04 --support 0 1", "~>"),
     ("own", {}, "--threshold 0.6", f"=> threshold is 0.6; the monitor began with 0.5{FIXED}"),
@@ -162,8 +161,6 @@ GOES_ON = [
             ("scores", {"beta": 0.3}, f"the monitor began with 0.3{FIXED}"),
             *(("scores", {"alpha": alpha}, "alpha is 0.05; the monitor began with") for alpha in (1e-9, 0.9)),
             *((x, {"num_rollouts": 3}, "num_rollouts is 4; the monitor began w") for x in ("coins", "scores")),
-            *((x, BETS, "its bets are (1.0,") for x in ("coins", "scores")),
-            ("scores", {"weights": [1.0, 0.0, 0.0, 0.0]}, "its weights are (1.0,"),
             ("scores", {"certificate_sha256": "0" * 64}, f"{FIXED[2:]}: expected the same, none, or a new file"),
         )
     ),

@@ -96,8 +96,6 @@ def test_tasks_that_were_interrupted_count_once(tmp_path, monkeypatch):
         ("num_rollouts", 3.0, "num_rollouts is 3.0; expected a whole number"),
         ("most_successes", 10**400, "most_successes is 1000.*; expected a whole number"),
         ("alpha", True, "alpha is True; expected a number"),
-        ("bets", "abc", "bets is 'abc'; expected a list of numbers"),
-        ("weights", None, "weights is None; expected a list of numbers"),
         ("certificate_sha256", "00", "certificate_sha256 is '00'; expected 64 hexadecimal digits"),
     ],
 )

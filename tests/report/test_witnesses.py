@@ -146,7 +146,6 @@ def test_returns_beyond_the_support_as_written_have_none(tmp_path):
         (lambda x: jaxcert.certify(x, 0.5, bound="dkw", **SETTINGS), "bound is 'dkw', which has no witnesses"),
         (lambda x: jaxcert.certify(x, 0.5, method="soft", **SETTINGS), "adds up evidence"),
         (lambda x: jaxcert.certify_band(x, 0.5, **SETTINGS), "the question 'band' has no witnesses; expected one of"),
-        (lambda x: jaxcert.certify_shift(jaxcert.certify(x, 0.5, **SETTINGS), divergence="kl", radius=0.1), "another"),
     ],
 )
 def test_what_has_no_witness_is_refused_in_words(files, ask, words):

@@ -107,7 +107,7 @@ def test_it_is_an_adaptive_run_in_a_file(begin, tmp_path):
     trials = made(begin(tmp_path / "log.jsonl"), 1)
     for count_withdrawn in (False, True):
         run = trials.run(count_withdrawn=count_withdrawn)
-        save_adaptive(tmp_path / "run.npz", run, facts={"log": "log.jsonl"})
+        save_adaptive(tmp_path / "run.npz", run)
         again = load_adaptive(tmp_path / "run.npz")  # which computes everything again from the rollouts
         assert_same(again.state, run.state)
         np.testing.assert_array_equal(again.growth()[0], run.growth()[0])

@@ -300,7 +300,7 @@ def test_a_task_in_a_partition_has_one_policy(tmp_path):
         ),
         *("task,success_5cm,success_10cm", "task,joint1,joint2", "task,x1,x2,outcome_x", "task,subgoal1,subgoal2"),
         *("task_difficulty,run,success", "item_price,run,success", "problem_size,run,success", "task,success,attempts"),
-        *("problem,score,total", "problem,reward,total", "task,7b,70b"),
+        *("problem,score,total", "problem,reward,total", "task,7b,70b", "task,demo,success"),
     ],
 )
 def test_nothing_is_proposed_that_a_name_does_not_say(tmp_path, header):

@@ -288,6 +288,8 @@ SAID = [
         )
         for name in ("task", "task_name", "env", "instruction")
     ),
+    (of_rows("task,success", lambda i: f"k{i % 28 // 4}x,{i % 28 % 3 > 0:d}", 56), "(second half of the rows repeats)"),
+    (of_rows("task,success", lambda i: f"k{i % 28 // 4}x,{i % 27 % 3 > 0:d}", 56), ""),
     (of_trials(lambda i, j: f"k{i}", lambda i, j: f"{j}{redone(i, j)}"), "(labels of trials are such as '0 (redo)')"),
     (of_trials(lambda i, j: f"k{i}{redone(i, j)}", lambda i, j: j), "(labels of tasks are such as 'k1 (redo)')"),
     *(

@@ -9,16 +9,8 @@ import pytest
 from compilations import compilations
 from pendulums import pendulum_ppo
 
-from jaxcert.rollouts import brax_policy, collect
 from jaxcert.tasks import pendulum
-from jaxcert.training import (
-    CertificationHook,
-    CheckpointBudget,
-    Reached,
-    brax_env,
-    load_policy,
-    save_policy,
-)
+from jaxcert.training import CertificationHook, CheckpointBudget, Reached, brax_env
 
 pytest.importorskip("brax", reason="needs the extra brax")
 pytestmark = [pytest.mark.usefixtures("promoting"), pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -44,14 +36,14 @@ def test_the_environment_is_one_of_brax():
     np.testing.assert_array_equal(after.obs, inner.obs)
 
 
-def test_the_certificate_rises_and_the_policy_is_kept(tmp_path):
-    """A policy in a file is the same one; and each call of the hook but the first compiles nothing."""
+def test_the_certificate_rises(tmp_path):
+    """And each call of the hook but the first compiles nothing."""
     one, compiled = hook(log=tmp_path / "log.jsonl"), []
 
     def certify(*given):
         compiled.append(compilations(lambda: one(*given)))
 
-    make_policy, params, _ = pendulum_ppo(policy_params_fn=certify)
+    pendulum_ppo(policy_params_fn=certify)
     assert compiled[0] > 0
     assert not any(compiled[1:])
     assert len(compiled) == len(one.checkpoints) > 3
@@ -62,12 +54,6 @@ def test_the_certificate_rises_and_the_policy_is_kept(tmp_path):
     assert [entry.get("done", False) for entry in logged(tmp_path / "log.jsonl")] == [False, True] * len(compiled)
     assert logged(tmp_path / "log.jsonl")[-1]["deterministic"] is True
     assert not hasattr(jax, "device_put_replicated") or jax.__version_info__ < (0, 10)
-    file = tmp_path / "policy.npz"
-    save_policy(file, params, environment="pendulum", num_steps=last.step)
-    tasks = pendulum.ENV.sample_tasks(jax.random.key(0), 5)
-    policies = load_policy(file, environment="pendulum"), brax_policy(make_policy, params)
-    found = [collect(pendulum.ENV, each, tasks, jax.random.key(1), num_rollouts=3) for each in policies]
-    np.testing.assert_allclose(*found, rtol=1e-4)
 
 
 def test_training_goes_on_and_stops_early(tmp_path):

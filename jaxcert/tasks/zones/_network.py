@@ -121,7 +121,7 @@ def sequence_policy(params: Params, *, deterministic: bool = True) -> Policy:
     where z joins both embeddings, and is clipped by the environment.
 
     Args:
-        params: floating-point arrays by name, as a policy file holds them.
+        params: floating-point arrays by name.
         deterministic: take the mean of the distribution instead of a sample.
 
     Returns:
