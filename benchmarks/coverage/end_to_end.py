@@ -211,7 +211,9 @@ KINDS = (
     Kind("certify, beta auto", _with(certify, beta="auto")),
     Kind("certify_band", _with(certify, call=jaxcert.certify_band)),
     Kind(
-        "certify_band, attained_levels", _with(certify, call=jaxcert.certify_band, kind="attained_levels"), binary=True
+        "certify_band, attained_levels",
+        _with(certify, call=jaxcert.certify_band, bound="clopper_pearson", beta="auto"),
+        binary=True,
     ),
     Kind("certify_sequential, binomial", _with(certify, call=jaxcert.certify_sequential)),
     Kind("certify_sequential, soft", _with(certify, call=jaxcert.certify_sequential, method="soft")),

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import complement_up, next_down, unit_roundoff
+from jaxcert.numerics._rounding import complement_up, in_unit, next_down, unit_roundoff
 from jaxcert.numerics._summation import (
     Sums,
     by_column,
@@ -213,7 +213,7 @@ def apply_bound(bound: Bound, x: Any, beta: Any, support: Support, where: Any, v
 
 def evaluate(bound: Bound, sample: Sample, beta: jax.Array) -> jax.Array:
     """Lower bounds [...], without any check: NaN where a return refutes the support, else -inf."""
-    good = (beta > 0) & (beta < 1)
+    good = in_unit(beta)
     if sample.is_apart:
         # At half of the level each, above the least, since the ends may be far from 0.
         half = jnp.where(good, 0.5 * beta, jnp.nan)

@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._types import Numeric
 from jaxcert._validation import is_concrete
 from jaxcert.certificates._batch_axes import Batched, Dims, frame_of, same_for_all
 from jaxcert.certificates._figures import (
@@ -25,8 +23,6 @@ from jaxcert.certificates._figures import (
     floor_figures,
     level_figures,
 )
-from jaxcert.numerics._rounding import complement_down
-from jaxcert.returns._prepared import probability
 
 if TYPE_CHECKING:
     import pandas
@@ -154,7 +150,10 @@ class Answer(Batched):
     def _start(self) -> str:
         """How sure it is, as a sentence begins."""
         together = " for all together" if getattr(self, "simultaneous", False) else ""
-        return f"With confidence {confidence(float(self.delta))}{together}"
+        sampled = getattr(self, "sampled", None)
+        history = getattr(self if sampled is None else sampled, "history", None)
+        moments = "" if history is None else ", at every moment of the sampling of tasks"
+        return f"With confidence {confidence(float(self.delta))}{together}{moments}"
 
     def _held(self, index: int, *names: str) -> list[Any]:
         """The numbers of a row, by the names of their fields."""
@@ -164,45 +163,6 @@ class Answer(Batched):
         """Advice on the status of a row; by default only on invalid input."""
         (code,) = self._held(index, "status")
         return f" ({Status(code).advice})" if code in (noted or (Status.INVALID_INPUT,)) else ""
-
-
-class OverTime(Answer):
-    """A certificate that may hold at every moment of the sampling of tasks, with a history of its risks."""
-
-    history: Any
-
-    def first_reached(self, safety: Numeric) -> jax.Array:
-        """The number of tasks after which it certified a safety, at every moment; 0 if it did not.
-
-        Args:
-            safety: the wanted safety in (0, 1), a scalar or one for each threshold, float[t].
-
-        Returns:
-            int32[..., t], or [...] of requirements.
-
-        Raises:
-            ValueError: for a safety outside (0, 1) that is concrete, or a certificate without a history.
-
-        Example:
-            >>> import jax.numpy as jnp
-            >>> from jaxcert import certify_anytime
-            >>> found = certify_anytime(jnp.full((200, 100), 0.9), [0.8, 0.9], support=(0, 1), delta=0.01)
-            >>> print(found.first_reached(0.95))
-            [133   0]
-        """
-        if self.history is None:
-            raise ValueError("certificate has no history; expected one of certify_anytime, of the sampled tasks")
-        wanted = probability("safety", safety, self.history.dtype, "up", validate=True)
-        reached = complement_down(self.history) >= jnp.broadcast_to(wanted, self.history.shape)
-        axis = -1 - len(self._own("status"))
-        first = jnp.argmax(reached, axis=axis) + 1
-        return jnp.where(jnp.any(reached, axis=axis), first, 0).astype(jnp.int32)
-
-    @property
-    def _start(self) -> str:
-        sampled = getattr(self, "sampled", None)
-        history = (self if sampled is None else sampled).history
-        return f"{super()._start}{'' if history is None else ', at every moment of the sampling of tasks'}"
 
 
 class ByThreshold(Answer):

@@ -16,7 +16,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._method import Levels, Method
 from jaxcert.numerics._calibration import calibrated
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import cast_host, cast_level, compute_dtype, known, unit_roundoff
+from jaxcert.numerics._rounding import cast_host, cast_level, compute_dtype, in_unit, known, unit_roundoff
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import as_successes, is_successes, probability
 from jaxcert.returns._sample import Sample, padded_to, power_of_two, sample_of_numbers
@@ -92,7 +92,7 @@ def divided(delta: Any, dtype: np.dtype, parts: int, exact: Callable[[float], fl
         each = exact(below) if 0 < below < 1 else np.nan
         return cast_host(np.asarray(each), dtype, "down")
     below, size = cast_level(delta, dtype, "down"), jnp.asarray(parts, dtype)
-    return jnp.where((below > 0) & (below < 1), quotient(below, size) * (1 - 8 * unit_roundoff(dtype)), jnp.nan)
+    return jnp.where(in_unit(below), quotient(below, size) * (1 - 8 * unit_roundoff(dtype)), jnp.nan)
 
 
 def given_bounds(

@@ -33,7 +33,7 @@ from jaxcert.certificates._method import TAIL, Method, solve, table_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._calibration import local_level
 from jaxcert.numerics._programs import quickly
-from jaxcert.numerics._rounding import complement_down
+from jaxcert.numerics._rounding import complement_down, in_unit
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._sample import Sample, placed
 
@@ -131,7 +131,7 @@ def fields_of_successes(
     Where beta is None, the best of the levels that are attained counts. ``tried`` is None for masks, summaries and
     weights. Each task then has its own numbers, by default ``numbers_for(beta)``, and ``by`` gives the risk.
     """
-    count, valid = found.successes, (delta > 0) & (delta < 1)  # a share of an invalid delta might be a valid one
+    count, valid = found.successes, in_unit(delta)  # a share of an invalid delta might be a valid one
     if tried is None:
         numbers, whole = numbers or numbers_for(beta), jnp.where(valid, delta, jnp.nan)
         best = best_at_levels(*found, thresholds, numbers, whole, by, in_front(count, n))

@@ -31,7 +31,7 @@ from jaxcert.certificates._method import TAIL, inflate, searched, table_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._programs import quickly
-from jaxcert.numerics._rounding import complement_down, unit_roundoff
+from jaxcert.numerics._rounding import complement_down, in_unit, unit_roundoff
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._sample import Sample, placed
 
@@ -58,7 +58,7 @@ def _each(sample: Sample, wanted, delta, deltas, table, shown: Shown) -> dict[st
     # the most rollouts of a task, delta and the safety.
     risks = searched(TAIL, n, None, deltas, table, size=there.shape[-1])
     betas, allowed = largest_betas(risks, LEVELS, wanted, n)
-    valid = (betas > 0) & (betas < 1)
+    valid = in_unit(betas)
     every = jnp.broadcast_to(risks, (*allowed.shape, risks.shape[-1]))
     risk = jnp.take_along_axis(every, allowed[..., None] - 1, axis=-1)[..., 0]
     betas = jnp.where(valid, betas, 0.5)
@@ -105,8 +105,8 @@ def _of_bounds(found: Successes, there: jax.Array, place: jax.Array, betas: jax.
 
 def _fields(sample: Sample, found: Successes, best: Best, wanted, delta, shown: Shown) -> dict[str, Any]:
     """At wanted safeties [t], from the best values that were reached, negated, [..., t]."""
-    reached = jnp.where(best.epsilon < 0, -best.epsilon, -jnp.inf)
-    valid = (delta > 0) & (delta < 1) & (sample.low == 0) & (sample.high == 1)
+    reached = jnp.where(best.least < 0, -best.least, -jnp.inf)
+    valid = in_unit(delta) & (sample.low == 0) & (sample.high == 1)
     bad_task = any_of(found.successes < 0, sample.num_tasks)
 
     def violations_at(thresholds: jax.Array) -> jax.Array:

@@ -15,7 +15,7 @@ from jaxcert.certificates._arguments import choose, default_bound
 from jaxcert.certificates._certificate import quantity_of, source_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import complement_down, complement_up, next_down, next_up, unit_roundoff
+from jaxcert.numerics._rounding import complement_down, complement_up, in_unit, next_down, next_up, unit_roundoff
 from jaxcert.returns._prepared import as_successes
 from jaxcert.returns._sample import Needs, Sample, numbers_as_sample, sample_of
 from jaxcert.returns._weighted import Weighted
@@ -96,7 +96,7 @@ def mean_loss(bound: Bound, share: jax.Array, delta: jax.Array, low: Any, there:
 
 def risk_of_loss(loss: jax.Array, beta: jax.Array) -> jax.Array:
     """The risk loss / (1 - beta), never below it, elementwise; 1 for a loss of NaN, and for beta outside (0, 1)."""
-    valid = (beta > 0) & (beta < 1)
+    valid = in_unit(beta)
     rest = jnp.broadcast_to(complement_down(jnp.where(valid, beta, 0.5)), loss.shape)
     # The quotient and this product: 3 u.
     risk = quotient(loss, rest) * (1 + 6 * unit_roundoff(loss.dtype))

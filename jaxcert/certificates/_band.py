@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -11,13 +11,9 @@ import numpy as np
 from jaxcert._types import Array, Numeric
 from jaxcert._validation import is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import (
     AUTO,
     Returns,
-    choose,
-    default_bound,
     divided,
     given_bounds,
     levels_of,
@@ -29,7 +25,8 @@ from jaxcert.certificates._attained import ATTAINED_LEVELS, GRID, fields_of_band
 from jaxcert.certificates._certificate import Certificate, answer, quantity_of
 from jaxcert.certificates._counting import solved
 from jaxcert.certificates._method import BINOMIAL
-from jaxcert.certificates._question import Option, Question
+from jaxcert.certificates._question import Question
+from jaxcert.certificates._registry import defaults
 from jaxcert.numerics._calibration import local_level
 from jaxcert.numerics._rounding import known
 from jaxcert.returns._prepared import Support, as_successes, probability
@@ -45,9 +42,8 @@ def certify_band(
     *,
     support: Support | None = None,
     delta: Numeric,
-    beta: Numeric | None = None,
+    beta: Numeric | Literal["auto"] | None = None,
     bound: str | None = None,
-    kind: str | None = None,
     where: Array | None = None,
     validate: bool = True,
 ) -> Certificate:
@@ -59,11 +55,11 @@ def certify_band(
     one-sided, over tasks and rollouts together. k(B) counts the tasks with a lower bound below B, and with probability
     at least 1 - delta the order statistics of n independent uniform numbers satisfy U_(k+1) <= u_k for all k < n.
 
-    * "equal_local_levels": u_k = U(k; n, eta), the limit of ``certify`` at an eta for which that probability is 1 -
-      delta exactly: delta / 34 at n = 200, delta = 0.01.
-    * "attained_levels", for successes: no lower bounds, but U(k_c; n, eta) / (1 - tau_B(c)) at the best number of
-      successes c, with k_c tasks that have fewer and tau_B(c) = P[Bin(m, B) >= c]. It costs little beside ``certify``,
-      since eta is delta / m, or the eta of "equal_local_levels" if larger.
+    * "equal_local_levels", of lower bounds: u_k = U(k; n, eta), the limit of ``certify`` at an eta for which that
+      probability is 1 - delta exactly: delta / 34 at n = 200, delta = 0.01.
+    * "attained_levels", of successes without a beta or another bound: no lower bounds, but U(k_c; n, eta) / (1 -
+      tau_B(c)) at the best number of successes c, with k_c tasks that have fewer and tau_B(c) = P[Bin(m, B) >= c]. It
+      costs little beside ``certify``, since eta is delta / m, or the eta of "equal_local_levels" if larger.
 
     Args:
         returns: float[..., n, m], bool for successes, a summary, or two policies (``paired``), as in ``certify``.
@@ -72,19 +68,18 @@ def certify_band(
         support, bound, where, validate: as in ``certify``, which warns of the same thresholds.
         delta: failure probability of all thresholds together, in (0, 1); a scalar. One that is traced, and cannot be
             read, is divided by the union bound: eta = delta / n.
-        beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default. "attained_levels" has none:
-            the certificate's ``beta`` is then the level that was attained, [..., t].
-        kind: "equal_local_levels", or "attained_levels" for returns of 0 and 1. By default the latter for
-            successes, an array of bool, without a beta or another bound, and the former for others.
+        beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default, but for successes, an array
+            of bool: "attained_levels" has none. Numbers 0 and 1 with a support are successes by bound "clopper_pearson"
+            and a beta of "auto", as in ``certify``.
 
     The first call for an n and a delta finds eta on the host: milliseconds up to n = 200, seconds at n = 10^4.
 
     Returns:
-        A ``Certificate`` with arrays [..., t], whose ``method`` is the kind of the band. For "attained_levels" its
+        A ``Certificate`` with arrays [..., t], whose ``method`` is one of the two. For "attained_levels" its
         ``beta`` is the level attained at each threshold, [..., t], and its ``lower_bounds`` are computed at 0.05.
 
     Raises:
-        ValueError: as ``certify``, and for a kind that does not exist.
+        ValueError: as ``certify``.
 
     Example:
         >>> import jaxcert
@@ -98,39 +93,18 @@ def certify_band(
     Reference: the theory page, section 15; Berk & Jones (1979), Moscovich & Nadler (2017).
     """
     returns = as_successes(returns, support, where, bound)
-    kind, bound = _defaults(kind, bound, beta, returns)
-    per_task = choose("bound", bound, BOUNDS)
+    per_task, method = defaults(bound, None, returns, beta)
     sample = sample_of(per_task, returns, support, where, validate)
     row = None if thresholds is None else thresholds_of(sample, thresholds, validate)
-    if kind == ATTAINED_LEVELS:
+    if method.counts_successes and (beta is None or (isinstance(beta, str) and beta == AUTO)):
         level = level_of_successes(sample, delta)
         delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
         row = GRID.astype(sample.dtype) if row is None else row
         fields = fields_of_band(sample, padded_rows(row, sample), delta, level)
-        return _answer(bound, kind, sample, row, fields, returns)
+        return _answer(per_task.name, ATTAINED_LEVELS, sample, row, fields, returns)
     level = _level_of(delta, sample)
     delta, beta = levels_of(BINOMIAL, delta, beta, sample, validate)
-    return _of_bounds(bound, per_task, sample, row, (level, beta, delta), returns)
-
-
-def _defaults(kind: str | None, bound: str | None, beta: Any, returns: Any) -> tuple[str, str]:
-    """The names of kind and bound; successes have a kind of their own, unless a level or another bound is asked for."""
-    usual, chooses = default_bound(None, returns), beta is None or (isinstance(beta, str) and beta == AUTO)
-    if kind is None:
-        exact = usual == CLOPPER_PEARSON.name == (bound or usual) and chooses
-        kind = ATTAINED_LEVELS if exact else EQUAL_LOCAL_LEVELS
-    _check_kind("kind", kind)
-    if kind == ATTAINED_LEVELS:
-        bound = bound or CLOPPER_PEARSON.name
-        if bound != CLOPPER_PEARSON.name:
-            raise ValueError(f"bound is {bound!r}, which has no effect with kind 'attained_levels'; it has its own")
-        if not chooses:
-            raise ValueError(f"beta is {beta!r}; kind 'attained_levels' takes every level, expected None")
-    return kind, bound or usual
-
-
-def _check_kind(name: str, value: str) -> None:
-    choose(name, value, {kind: kind for kind in (EQUAL_LOCAL_LEVELS, ATTAINED_LEVELS)})
+    return _of_bounds(per_task.name, per_task, sample, row, (level, beta, delta), returns)
 
 
 def _level_of(delta: Any, sample: Sample) -> Any:
@@ -215,8 +189,6 @@ BAND = Question(
     words="on what share of new tasks is the performance at least a threshold, at all thresholds at once?",
     function=certify_band,
     paired=True,
-    renamed={"kind": "method"},
-    options=(Option("kind", str, "Which band", check=_check_kind),),
     curve=_curve,
     missing=Certificate.violated,
 )

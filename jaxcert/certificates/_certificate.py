@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._access import ByThreshold, OverTime
+from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._figures import (
@@ -42,7 +42,7 @@ DIFFERENCE_OF_SUCCESSES = f"{PROBABILITY_OF_SUCCESS} of {A_MINUS_B}"
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Certificate(OverTime, ByThreshold):
+class Certificate(ByThreshold):
     """Certified safety of a policy at one or several thresholds; a pytree of arrays.
 
     At each threshold B, fixed before the data were seen: with probability at least 1 - delta over the sampled tasks and

@@ -13,7 +13,7 @@ from jaxcert.certificates._figures import Status
 from jaxcert.certificates._method import Levels, Method, solve
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
-from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff
+from jaxcert.numerics._rounding import complement_down, complement_up, in_unit, next_down, unit_roundoff
 from jaxcert.returns._sample import Sample, placed
 
 
@@ -128,26 +128,27 @@ def best_of_levels(
 
 
 class Best(NamedTuple):
-    """The best of the levels that were tried, [..., t]: violations, the risk and the level there, and which it is.
+    """Of the levels that were tried the best, [..., t]: violations, the least number, the level there, and its place.
 
-    ``missed``: the tasks that do not pass, [..., n, t]; None if they are the tasks with the smallest lower bounds.
+    ``least``: the number by which levels are compared, a risk, or a threshold with the other sign. ``missed``: the
+    tasks that do not pass, [..., n, t]; None if they are the tasks with the smallest lower bounds.
     """
 
     violations: jax.Array
-    epsilon: jax.Array
+    least: jax.Array
     level: jax.Array
     chosen: jax.Array
     missed: jax.Array | None = None
 
 
-def best_of(violations: jax.Array, epsilon: jax.Array, level: jax.Array, missed: jax.Array | None = None) -> Best:
+def best_of(violations: jax.Array, risks: jax.Array, level: jax.Array, missed: jax.Array | None = None) -> Best:
     """Where the risk is smallest, the first of several, of arrays [..., levels]; ``missed`` has more axes before it."""
     # A level of 1 certifies nothing, and is no failure probability.
     level = jnp.minimum(level, next_down(jnp.ones_like(level)))
-    best = where_smallest(epsilon, (violations, epsilon, level, jnp.arange(epsilon.shape[-1], dtype=jnp.int32)))
+    best = where_smallest(risks, (violations, risks, level, jnp.arange(risks.shape[-1], dtype=jnp.int32)))
     if missed is None:
         return Best(*best)
-    risk = jnp.expand_dims(epsilon, range(epsilon.ndim - 1, missed.ndim - 1))
+    risk = jnp.expand_dims(risks, range(risks.ndim - 1, missed.ndim - 1))
     return Best(*best, where_smallest(jnp.broadcast_to(risk, missed.shape), missed))
 
 
@@ -157,7 +158,7 @@ def fields_of_best(
     """The fields of certificates [..., t] at the best level, which is their beta where none was given."""
     used = best.level if beta is None else beta
     row = thresholds, used, delta, n, bad_task, None, True, in_range
-    fields = fields_of_risk(best.violations, best.epsilon, *row)
+    fields = fields_of_risk(best.violations, best.least, *row)
     return {**fields, "chosen": best.chosen, "missed": best.missed} | ({"beta": used} if beta is None else {})
 
 
@@ -194,7 +195,7 @@ def fields_of_limits(
     ``valid``: whether levels and support are; ``violations_at``: thresholds -> the tasks that miss them.
     """
     n, low, wanted = sample.num_tasks, jnp.asarray(sample.low), jnp.broadcast_to(wanted, reached.shape)
-    good = valid & (wanted > 0) & (wanted < 1)
+    good = valid & in_unit(wanted)
     # Where no violation is allowed, the lower end is certified by definition, unless data contradict the support.
     holds = good & (jnp.isfinite(reached) | ~bad_task)
     reached, safety = jnp.where(holds, jnp.maximum(reached, low), -jnp.inf), jnp.where(holds, wanted, 0.0)
@@ -234,7 +235,7 @@ def reached(lower: jax.Array, thresholds: jax.Array) -> jax.Array:
 
 def valid_rows(valid: jax.Array, thresholds: jax.Array, delta: jax.Array) -> jax.Array:
     """Whether all tasks [..., n], the threshold and delta are valid, [..., t]."""
-    good = jnp.all(valid, axis=-1, keepdims=True) & (delta > 0) & (delta < 1)
+    good = jnp.all(valid, axis=-1, keepdims=True) & in_unit(delta)
     return good & jnp.expand_dims(jnp.isfinite(thresholds), range(good.ndim - 1))
 
 
@@ -272,7 +273,7 @@ def any_of(tasks: jax.Array, n: Numeric) -> jax.Array:
 
 def bad_levels(beta: jax.Array, delta: jax.Array) -> jax.Array:
     """Mask of levels outside their interval."""
-    return ~((beta >= 0) & (beta < 1) & (delta > 0) & (delta < 1))
+    return ~((beta >= 0) & (beta < 1) & in_unit(delta))
 
 
 def status_of(epsilon, feasible, invalid, in_range) -> jax.Array:

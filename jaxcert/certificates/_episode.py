@@ -15,7 +15,7 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import padded_rows, prepare_thresholds
 from jaxcert.certificates._averages import mean_over_tasks
-from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import answer
 from jaxcert.certificates._figures import Told, floor_figures, floor_to, in_hundred, nothing, status_where
 from jaxcert.certificates._in_a_row import IN_A_ROW, share_of_choices
@@ -49,10 +49,10 @@ class EpisodeCertificate(ByThreshold):
     epsilon: jax.Array = dataclasses.field(metadata=along("threshold"))
     status: jax.Array = dataclasses.field(metadata=along("threshold"))
     delta: jax.Array
-    num_tasks: int = dataclasses.field(metadata={"static": True})
-    rollouts: str = dataclasses.field(metadata={"static": True})
-    num_episodes: int = dataclasses.field(default=1, metadata={"static": True})
-    of_successes: bool = dataclasses.field(default=False, metadata={"static": True})
+    num_tasks: int = dataclasses.field(metadata=STATIC)
+    rollouts: str = dataclasses.field(metadata=STATIC)
+    num_episodes: int = dataclasses.field(default=1, metadata=STATIC)
+    of_successes: bool = dataclasses.field(default=False, metadata=STATIC)
 
     question = "episode"
 

@@ -164,5 +164,5 @@ def _share_in_a_row(successes: jax.Array, where: jax.Array | None, k: int, up: b
 
 
 _ON_A_TASK = "So many trials in a row on a task all succeed with the probability of the threshold"
-IN_A_ROW = Option("num_episodes", int, _ON_A_TASK, alias="in-a-row", check=check_count)
+IN_A_ROW = Option("num_episodes", int, _ON_A_TASK, flag="in-a-row", check=check_count)
 MEAN_IN_A_ROW = IN_A_ROW._replace(help="So many trials in a row on a task all have to succeed")

@@ -17,7 +17,7 @@ from jaxcert.certificates._counting import bad_levels, count_violations, fields_
 from jaxcert.certificates._method import BINOMIAL, TAIL, solve, table_of
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff
+from jaxcert.numerics._rounding import complement_down, complement_up, in_unit, next_down, unit_roundoff
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed, sample_of_numbers
@@ -107,7 +107,7 @@ def _of_both(
 def half_of(delta: Any) -> Any:
     """The part of delta that is for one end: exact; NaN for an invalid delta, whose half might be a valid one."""
     xp = np if is_concrete(delta) else jnp
-    return xp.where((delta > 0) & (delta < 1), delta * delta.dtype.type(0.5), delta.dtype.type(np.nan))
+    return xp.where(in_unit(delta), delta * delta.dtype.type(0.5), delta.dtype.type(np.nan))
 
 
 @functools.partial(jax.jit, static_argnums=0)

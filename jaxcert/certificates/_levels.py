@@ -16,7 +16,7 @@ from jaxcert.certificates._counting import Best, best_of
 from jaxcert.numerics._batches import in_blocks, kept_rows
 from jaxcert.numerics._coins import coins_limit
 from jaxcert.numerics._root import halved
-from jaxcert.numerics._rounding import complement_down, unit_roundoff
+from jaxcert.numerics._rounding import complement_down, in_unit, unit_roundoff
 from jaxcert.numerics._tails import tail_up
 
 # Near which levels the numbers of successes are, with the normal quantiles of 1 minus them. Docs/tightness.md compares
@@ -104,7 +104,7 @@ def part_of(delta: Any, share: Any) -> Any:
     NaN for an invalid delta, a part of which might be a valid one.
     """
     xp = np if is_concrete(delta, share) else jnp
-    whole = xp.where((delta > 0) & (delta < 1), delta, delta.dtype.type(np.nan))
+    whole = xp.where(in_unit(delta), delta, delta.dtype.type(np.nan))
     return xp.where(share < 1, whole * share * delta.dtype.type(1 - 8 * unit_roundoff(delta.dtype)), whole)
 
 

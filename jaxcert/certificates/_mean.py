@@ -14,7 +14,7 @@ from jaxcert.bounds._bound import Bound, finish
 from jaxcert.certificates._access import Answer
 from jaxcert.certificates._arguments import Returns
 from jaxcert.certificates._averages import bound_over_tasks, capped_mean
-from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import Status, answer, new_task_from, of_two
 from jaxcert.certificates._figures import (
     LISTED,
@@ -64,12 +64,12 @@ class MeanCertificate(Answer):
     cap: jax.Array = dataclasses.field(metadata=along("alpha", optional=True))
     status: jax.Array = dataclasses.field(metadata=along("alpha", optional=True))
     delta: jax.Array
-    num_tasks: int = dataclasses.field(metadata={"static": True})
-    bound: str = dataclasses.field(metadata={"static": True})
-    quantity: str = dataclasses.field(metadata={"static": True})
-    question: str = dataclasses.field(metadata={"static": True})
-    source: str = dataclasses.field(default=SAMPLED, metadata={"static": True})
-    num_episodes: int = dataclasses.field(default=1, metadata={"static": True})
+    num_tasks: int = dataclasses.field(metadata=STATIC)
+    bound: str = dataclasses.field(metadata=STATIC)
+    quantity: str = dataclasses.field(metadata=STATIC)
+    question: str = dataclasses.field(metadata=STATIC)
+    source: str = dataclasses.field(default=SAMPLED, metadata=STATIC)
+    num_episodes: int = dataclasses.field(default=1, metadata=STATIC)
     max_weight: jax.Array | None = None
 
     _shown: ClassVar = ("mean", "alpha", "delta", "num_tasks", "bound", "quantity")

@@ -37,7 +37,7 @@ from jaxcert.certificates._suite_counts import Passes, allowances
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._programs import quickly
-from jaxcert.numerics._rounding import next_up
+from jaxcert.numerics._rounding import in_unit, next_up
 from jaxcert.returns._sample import Sample, placed
 from jaxcert.returns._weighted import Weighted
 
@@ -137,7 +137,7 @@ def _counted(
     else:
         by = by_weights(weighted) if weighted is not None else _by_count(n, tried.table) if one_level else by_coins
         bad_task |= False if weighted is None else ~ratios_of(weighted)[1]
-        passed, valid = passed | ~there[..., None], (delta > 0) & (delta < 1)
+        passed, valid = passed | ~there[..., None], in_unit(delta)
         every = jnp.where(there[..., None], level, 1.0 if by is by_coins else 0.0)
         risks = by(passed, every, jnp.where(valid, tried.deltas, jnp.nan))
         worst = jnp.max(jnp.where(there[..., None], level, 0), axis=-2)

@@ -52,7 +52,8 @@ class Tail(NamedTuple):
     # (k, n, beta, delta) -> arrays, elementwise, of numbers of one float type that broadcast. Never below the exact
     # risk, increasing in k and beta, 1 for invalid arguments.
     search: Callable[..., Any]
-    finish: Callable[..., Solution]  # (these arrays, k, n, beta) -> the solution
+    # (these arrays, k, n, beta) -> the solution; by default the arrays themselves.
+    finish: Callable[..., Any] = lambda found, k, n, beta: found
     of_beta: bool = False  # whether the search depends on beta
 
 
@@ -67,7 +68,7 @@ def risks_known(method: "Method", sample: Sample, thresholds: Any, beta: Any, de
     """The table of all numbers of violations, at one level or at several; None without a tail or a table."""
     if method.tail is None or sample.weights is not None:
         return None
-    beta, delta = (0.5, beta.delta_each) if isinstance(beta, Levels) else (beta, delta)
+    beta, delta = (None, beta.delta_each) if isinstance(beta, Levels) else (beta, delta)
     return table_of(method.tail, int(sample.num_tasks), sample.tasks[-1], delta, beta)
 
 
@@ -110,25 +111,29 @@ class Method:
 
 # More tasks than this have no table: to solve for all k would take longer than for those that occur.
 _MOST_TASKS = 2**14
+# The beta of a search that does not depend on one.
+_UNUSED = 0.5
 
 
-def table_of(tail: Tail, num_tasks: int, size: int, deltas: Any, beta: Any = 0.5) -> Any:
+def table_of(tail: Tail, num_tasks: int, size: int, deltas: Any, beta: Any = None) -> Any:
     """The searched numbers for k = 0, ..., n of each delta, host arrays [deltas, size + 1]; None without a table.
 
-    ``size``: how many tasks a program has room for; beyond n the last number is repeated.
+    ``size``: how many tasks a program has room for; beyond n the last number is repeated. ``beta``: of a search that
+    depends on it.
     """
     if num_tasks > _MOST_TASKS or not is_concrete(deltas, beta):
         return None
     deltas = np.atleast_1d(np.asarray(deltas))
-    level = float(beta) if tail.of_beta else 0.5
+    level = float(beta) if tail.of_beta else None
     rows = [_row(tail, num_tasks, float(delta), level, deltas.dtype) for delta in deltas]
     return jax.tree.map(lambda *found: np.stack([np.pad(row, (0, size - num_tasks), "edge") for row in found]), *rows)
 
 
 @functools.lru_cache(maxsize=1024)
-def _row(tail: Tail, num_tasks: int, delta: float, beta: float, dtype: np.dtype) -> Any:
+def _row(tail: Tail, num_tasks: int, delta: float, beta: float | None, dtype: np.dtype) -> Any:
     k = np.arange(num_tasks + 1, dtype=dtype)
-    return kept_rows(tail.search, k, *(np.full(k.shape, value, dtype) for value in (num_tasks, beta, delta)))
+    settings = num_tasks, _UNUSED if beta is None else beta, delta
+    return kept_rows(tail.search, k, *(np.full(k.shape, value, dtype) for value in settings))
 
 
 def solve(
@@ -142,7 +147,7 @@ def solve(
     deltas = jnp.atleast_1d(deltas)
     row = jnp.broadcast_to(row, violations.shape)
     if table is None and violations.size <= deltas.size * (size + 1):
-        found = tail.search(*_arguments(violations, n, beta if tail.of_beta else 0.5, deltas[row]))
+        found = _search(tail, violations, n, beta, deltas[row])
     else:
         every = searched(tail, n, beta, deltas, table, size=size)
         found = jax.tree.map(lambda column: column[row, violations], every)
@@ -153,19 +158,13 @@ def searched(tail: Tail, n: Any, beta: Any, deltas: Any, table: Any, *, size: in
     """The searched numbers for k = 0, ..., size at each of the deltas, of the table if there is one."""
     if table is None:
         every = jnp.broadcast_to(jnp.minimum(jnp.arange(size + 1, dtype=np.int32), n), (deltas.size, size + 1))
-        table = tail.search(*_arguments(every, n, beta if tail.of_beta else 0.5, deltas[:, None]))
+        table = _search(tail, every, n, beta, deltas[:, None])
     return jax.tree.map(jnp.asarray, table)
 
 
-def solve_every(tail: Tail, n: Any, beta: Any, delta: Any, table: Any = None, *, size: int) -> Solution:
-    """The solutions for k = 0, ..., size, within a program; beyond n the last one is repeated."""
-    k = jnp.minimum(jnp.arange(size + 1, dtype=np.int32), n)
-    return solve(tail, k, n, beta, delta, table, size=size)
-
-
-def _arguments(k: Any, n: Any, beta: Any, delta: Any) -> list[jax.Array]:
-    dtype = delta.dtype
-    return jnp.broadcast_arrays(*(jnp.asarray(each, dtype) for each in (k, n, beta)), delta)
+def _search(tail: Tail, k: Any, n: Any, beta: Any, delta: Any) -> Any:
+    numbers = (jnp.asarray(each, delta.dtype) for each in (k, n, beta if tail.of_beta else _UNUSED))
+    return tail.search(*jnp.broadcast_arrays(*numbers, delta))
 
 
 # --- the binomial tail ---------------------------------------------------------------------------------------------

@@ -33,7 +33,6 @@ class Option(NamedTuple):
         help: what it is, in words, without a full stop.
         is_needed: whether there is no default; of a ``bool``, whether it has to be declared for an answer at all.
         flag: its name on the command line; by default the name of the parameter.
-        alias: a second name there.
         check: (name, value) -> ValueError for a value that the function refuses whatever the returns are.
     """
 
@@ -42,7 +41,6 @@ class Option(NamedTuple):
     help: str
     is_needed: bool = False
     flag: str = ""
-    alias: str = ""
     check: Callable[[str, Any], Any] = lambda name, value: None
 
 
@@ -77,7 +75,6 @@ class Question:
         function: the public function that answers.
         rows: what the answer says in each of its rows.
         each: the column with what is fixed beforehand, a row for each of its numbers; None if there is one row.
-        renamed: parameters whose value the answer has under another name, and these names.
         options: of the settings those that few questions have.
         shortcut: the word that asks it on the command line in place of its name, such as mean; empty where its numbers
             alone do; None if nothing does. Questions of new tasks, of a fixed list and of two policies may share it.
@@ -96,7 +93,6 @@ class Question:
     function: Callable[..., Any]
     rows: Rows = COUNT_ROWS
     each: str | None = "threshold"
-    renamed: Mapping[str, str] = dataclasses.field(default_factory=dict)
     options: tuple[Option, ...] = ()
     shortcut: str | None = None
     listed: bool = False
@@ -108,17 +104,14 @@ class Question:
 
     def __post_init__(self) -> None:
         """Raise ValueError for an entry that surfaces would read wrongly."""
-        wrong = [name for name in self.settings if not self.takes(name)]
-        if wrong:
-            raise ValueError(f"question {self.name!r}: settings {', '.join(wrong)} are no parameters of its function")
         if self.rows.certified and self.rows.claims.get(self.rows.certified) is not min:
             raise ValueError(f"question {self.name!r}: a larger {self.rows.certified} has to say more (claims: min)")
 
     @property
-    def settings(self) -> Mapping[str, str]:
-        """For each parameter that a record holds, besides the support, the field of the answer with its value."""
+    def settings(self) -> list[str]:
+        """The parameters that a record holds, besides the support: those that the answer has, too."""
         held = [name for name in self._parameters if name != self.fixed and name in _names_of(self.certificate)]
-        return {name: name for name in sorted(held, key=lambda name: name not in COMMON)} | dict(self.renamed)
+        return sorted(held, key=lambda name: name not in COMMON)
 
     @property
     def certificate(self) -> Any:

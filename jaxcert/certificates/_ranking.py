@@ -23,11 +23,11 @@ from jaxcert.certificates._averages import (
     mean_over_tasks,
     sum_of,
 )
-from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import answer
 from jaxcert.certificates._figures import nothing, status_where
 from jaxcert.certificates._question import NO_ROWS, Question
-from jaxcert.numerics._rounding import cast, is_zero, next_down
+from jaxcert.numerics._rounding import cast, in_unit, is_zero, next_down
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._differences import apart
 from jaxcert.returns._paired import refuse_summary
@@ -45,7 +45,7 @@ def discordant_bound(differences: jax.Array, delta: jax.Array) -> jax.Array:
     # The first policy's share of wins among the tasks on which exactly one of the two succeeds.
     share = limit(counted[0], jnp.maximum(counted[1], 1), delta, upper=False)
     least = jnp.where(share >= 0.5, 0, jnp.maximum(next_down(2 * share - 1), -1))
-    return jnp.where((delta > 0) & (delta < 1), least, -jnp.inf)
+    return jnp.where(in_unit(delta), least, -jnp.inf)
 
 
 _BOUNDS = {**OVER_TASKS, CLOPPER_PEARSON.name: CLOPPER_PEARSON}
@@ -75,8 +75,8 @@ class RankingCertificate(Answer):
     order: jax.Array = dataclasses.field(metadata=along("policy", "other"))
     status: jax.Array
     delta: jax.Array
-    num_tasks: int = dataclasses.field(metadata={"static": True})
-    bound: str = dataclasses.field(metadata={"static": True})
+    num_tasks: int = dataclasses.field(metadata=STATIC)
+    bound: str = dataclasses.field(metadata=STATIC)
 
     question = "ranking"
     _shown: ClassVar = ("order", "delta", "num_tasks", "bound")

@@ -13,6 +13,7 @@ from jaxcert._validation import check_finite, is_concrete
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._anytime import EVERY_MOMENT
 from jaxcert.certificates._arguments import bound_for
+from jaxcert.certificates._batch_axes import STATIC
 from jaxcert.certificates._levels import Enough, usual_enough
 from jaxcert.certificates._soft import SOFT
 from jaxcert.numerics._rounding import cast_host, complement_up, known
@@ -30,8 +31,8 @@ class Metric:
 
     sample: Sample
     threshold: Any
-    bound: Bound = dataclasses.field(metadata={"static": True})
-    of_failures: bool = dataclasses.field(metadata={"static": True})  # whether 0 is better than 1
+    bound: Bound = dataclasses.field(metadata=STATIC)
+    of_failures: bool = dataclasses.field(metadata=STATIC)  # whether 0 is better than 1
 
     @property
     def better(self) -> Sample:

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates._access import OverTime
-from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._access import Answer
+from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import new_task_from
 from jaxcert.certificates._figures import LISTED, Told, ceil_figures, floor_figures, floor_to, nothing, of_tasks, reach
 from jaxcert.certificates._figures import at_least as share_of_new_tasks
@@ -20,7 +20,7 @@ from jaxcert.returns._labels import enumerated, quoted
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class RequirementsCertificate(OverTime):
+class RequirementsCertificate(Answer):
     """Certified share of new tasks, or number of tasks of a list, that meet several requirements at once; a pytree.
 
     With probability at least 1 - delta over the sampled tasks and rollouts: a new task from the same distribution meets
@@ -64,16 +64,16 @@ class RequirementsCertificate(OverTime):
     status: jax.Array
     level: jax.Array
     delta: jax.Array
-    num_tasks: int = dataclasses.field(metadata={"static": True})
-    metrics: tuple[str, ...] = dataclasses.field(metadata={"static": True})
-    sides: tuple[str, ...] = dataclasses.field(metadata={"static": True})
-    of_successes: tuple[bool, ...] = dataclasses.field(metadata={"static": True})
-    bound: str = dataclasses.field(metadata={"static": True})
-    method: str = dataclasses.field(metadata={"static": True})
-    complete: bool = dataclasses.field(metadata={"static": True})
-    question: str = dataclasses.field(metadata={"static": True})
-    source: str = dataclasses.field(metadata={"static": True})
-    quantity: str = dataclasses.field(metadata={"static": True})
+    num_tasks: int = dataclasses.field(metadata=STATIC)
+    metrics: tuple[str, ...] = dataclasses.field(metadata=STATIC)
+    sides: tuple[str, ...] = dataclasses.field(metadata=STATIC)
+    of_successes: tuple[bool, ...] = dataclasses.field(metadata=STATIC)
+    bound: str = dataclasses.field(metadata=STATIC)
+    method: str = dataclasses.field(metadata=STATIC)
+    complete: bool = dataclasses.field(metadata=STATIC)
+    question: str = dataclasses.field(metadata=STATIC)
+    source: str = dataclasses.field(metadata=STATIC)
+    quantity: str = dataclasses.field(metadata=STATIC)
     num_good: jax.Array
     chosen: Any = None
     history: Any = dataclasses.field(default=None, metadata=along("task"))

@@ -16,7 +16,7 @@ from jaxcert.certificates._attained_limits import FEW, limits_each, limits_of_fe
 from jaxcert.certificates._certificate import Certificate, answer, quantity_of
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._counting import any_of, bad_levels, count_violations, fields_of_limits, largest_betas
-from jaxcert.certificates._method import BINOMIAL, USUAL_BETA, Method, solve_every, table_of
+from jaxcert.certificates._method import BINOMIAL, USUAL_BETA, Method, solve, table_of
 from jaxcert.certificates._question import Question, Rows
 from jaxcert.certificates._registry import defaults, warned
 from jaxcert.numerics._batches import in_front
@@ -30,19 +30,20 @@ def allowed_counts(
     method: Method, wanted: Any, delta: Any, beta: Any, num_tasks: int
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Beta, how many k are allowed for each safety on its own, and whether the method has a solution at all."""
-    table = table_of(method.tail, num_tasks, num_tasks, delta, 0.5 if beta is None else beta)
+    table = table_of(method.tail, num_tasks, num_tasks, delta, beta)
     return _allowed(method, num_tasks, *placed((np.asarray(num_tasks, np.int32), wanted, delta, beta, table)))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _allowed(method: Method, size: int, n: Any, wanted, delta, beta, table) -> tuple[jax.Array, jax.Array, jax.Array]:
+    every = jnp.minimum(jnp.arange(size + 1, dtype=np.int32), n)
     if beta is None:
-        risk = solve_every(method.tail, n, jnp.zeros_like(delta), delta, table, size=size).epsilon
+        risk = solve(method.tail, every, n, jnp.zeros_like(delta), delta, table, size=size).epsilon
         # The smallest of the largest betas of several safeties; 0.05 where no beta allows anything.
         betas, _ = largest_betas(risk[None], (USUAL_BETA,), wanted, n)
         beta = jnp.min(jnp.where(betas > 0, betas, jnp.inf))
         beta = jnp.where(beta < 1, beta, USUAL_BETA)
-    found = solve_every(method.tail, n, beta, delta, table, size=size)
+    found = solve(method.tail, every, n, beta, delta, table, size=size)
     enough = complement_down(jnp.where(in_front(found.epsilon, n), found.epsilon, 1))[None, :] >= wanted[:, None]
     return beta, jnp.sum(jnp.cumprod(enough, axis=-1, dtype=jnp.int32), axis=-1), found.feasible[0]
 
@@ -126,7 +127,7 @@ def _at_levels(
     beta = method.default_beta(delta, n) if beta is None and not method.free_beta else beta
     if beta is not None:
         beta = probability("beta", beta, sample.dtype, "nearest", validate=validate, scalar=True)
-    table = table_of(method.tail, n, sample.tasks[-1], delta, 0.5 if beta is None else beta)
+    table = table_of(method.tail, n, sample.tasks[-1], delta, beta)
     return _fields(method, bound, *placed((sample, rows, delta, beta, table))) | {"delta": delta}
 
 

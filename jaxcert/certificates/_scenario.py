@@ -12,7 +12,7 @@ from jaxcert.numerics._binomial_kernel import log_probability
 from jaxcert.numerics._binomial_limits import log_cdf, log_sf, upper_limit
 from jaxcert.numerics._elementary import exp, log, quotient
 from jaxcert.numerics._root import halved
-from jaxcert.numerics._rounding import next_down, unit_roundoff
+from jaxcert.numerics._rounding import in_unit, next_down, unit_roundoff
 
 
 class Problem(NamedTuple):
@@ -136,7 +136,7 @@ def solve_scenario(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array
 
 
 def _solve(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> Solution:
-    valid = whole(k, n) & (k < n) & (beta > 0) & (beta < 1) & (delta > 0) & (delta < 1)
+    valid = whole(k, n) & (k < n) & in_unit(beta) & in_unit(delta)
     usual = zip((k, n, beta, delta), (0.0, 1.0, 0.5, 0.5), strict=True)
     problem = Problem(*(jnp.where(valid, each, safe) for each, safe in usual))
     fixed = jax.lax.stop_gradient(problem)

@@ -17,7 +17,7 @@ from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._binomial_kernel import deviance
 from jaxcert.numerics._elementary import log, log1p, quotient
 from jaxcert.numerics._root import safe_root
-from jaxcert.numerics._rounding import cast, complement_down, compute_dtype, unit_roundoff
+from jaxcert.numerics._rounding import cast, complement_down, compute_dtype, in_unit, unit_roundoff
 from jaxcert.numerics._summation import difference_down
 
 
@@ -114,7 +114,7 @@ def _kept(rounded: jax.Array, plain: jax.Array, *, least: float, largest: float)
 def enlarged(divergence: Divergence, epsilon: jax.Array, radius: jax.Array) -> jax.Array:
     """The risk within the radius, for arrays of one float type that broadcast; 1 where either is NaN."""
     epsilon, radius = (array.astype(epsilon.dtype) for array in jnp.broadcast_arrays(epsilon, radius))
-    inside = (epsilon > 0) & (epsilon < 1) & (radius > divergence.least)
+    inside = in_unit(epsilon) & (radius > divergence.least)
     risk = divergence.enlarge(jnp.where(inside, epsilon, 0.5), jnp.where(inside, radius, divergence.least + 0.25))
     edge = epsilon if divergence.keeps_null else jnp.maximum(epsilon, radius)
     value = jnp.where(inside, jnp.clip(risk, epsilon, 1.0), edge)

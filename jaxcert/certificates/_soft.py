@@ -15,7 +15,7 @@ from jaxcert.certificates._method import Method
 from jaxcert.numerics._batches import as_memory_allows, in_front
 from jaxcert.numerics._bets import factor, mean_wealth_down, ratio_of
 from jaxcert.numerics._elementary import exp, log
-from jaxcert.numerics._rounding import cast_host, unit_roundoff
+from jaxcert.numerics._rounding import cast_host, in_unit, unit_roundoff
 from jaxcert.numerics._summation import sum_error
 from jaxcert.returns._sample import Sample
 
@@ -74,7 +74,7 @@ def soft_epsilon(
     ``least``, and may be infinite; NaN counts as the least. The risk [..., t] is never below the exact one, and 1 for
     levels outside (0, 1). Equation (9.3) of the theory page.
     """
-    valid = (alpha > 0) & (alpha < 1)
+    valid = in_unit(alpha)
     share, low = shares(wealth, jnp.where(valid, alpha, 0.5), least)
     return risk_of_loss(mean_loss(BETTING, share, delta, low, where), alpha)
 

@@ -25,7 +25,7 @@ from jaxcert.certificates._levels import known_enough, near, part_of, together
 from jaxcert.certificates._method import Tail, table_of
 from jaxcert.numerics._batches import in_blocks, in_front
 from jaxcert.numerics._coins import coins_allowed, equal_coins_allowed
-from jaxcert.numerics._rounding import complement_down, unit_roundoff
+from jaxcert.numerics._rounding import complement_down, in_unit, unit_roundoff
 from jaxcert.returns._sample import Sample
 
 # Four levels at equal shares of delta. In simulated lists of 10 to 200 tasks they certify 2.5 % of the tasks fewer, on
@@ -60,7 +60,7 @@ def _allowed(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> j
     return in_blocks(equal_coins_allowed, *arrays)
 
 
-_ALLOWED = Tail(_allowed, lambda found, k, n, beta: found, of_beta=True)
+_ALLOWED = Tail(_allowed, of_beta=True)
 
 
 def tried_for(bound: Bound, sample: Sample, thresholds: Any, betas: Any, delta: Any) -> Tried | None:
@@ -136,5 +136,5 @@ def allowances(found: Passes, delta: jax.Array, n: Any, tried: Tried | None) -> 
         levels, rows = jnp.arange(allowed.shape[0])[:, None], jnp.arange(allowed.shape[1])[None]
         allowed = allowed[jnp.broadcast_to(levels, k.shape), jnp.broadcast_to(rows, k.shape), k]
     valid = jnp.any(found.valid & in_front(found.valid, n), axis=-1)[..., None, None]
-    usable = (delta > 0) & (delta < 1) & valid
+    usable = in_unit(delta) & valid
     return violations, jnp.where(usable, jnp.minimum(allowed, n - k), n - k).astype(np.int32)

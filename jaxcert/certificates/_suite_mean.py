@@ -25,7 +25,7 @@ from jaxcert.numerics._bets import factor, goal_up
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._root import safe_root
-from jaxcert.numerics._rounding import next_down, unit_roundoff
+from jaxcert.numerics._rounding import in_unit, next_down, unit_roundoff
 from jaxcert.numerics._summation import count_of, sum_error, tree_sum
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._prepared import Support, as_successes, is_successes, probability
@@ -128,7 +128,7 @@ def _of_successes(sample: Sample, delta: jax.Array) -> jax.Array:
     """
     found = counted(sample)
     there = in_front(found.successes, sample.num_tasks)
-    valid = ~any_of(found.successes < 0, sample.num_tasks)[..., 0] & (delta > 0) & (delta < 1)
+    valid = ~any_of(found.successes < 0, sample.num_tasks)[..., 0] & in_unit(delta)
     delta = jnp.minimum(delta, MOST_DELTA)
     total = count_of(tree_sum(jnp.where(there, jnp.maximum(found.successes, 0), 0)), there.shape[-1], "down")
     size = count_of(tree_sum(jnp.where(there, found.num_rollouts, 0)), there.shape[-1], "up")
@@ -156,8 +156,8 @@ def _best_bets(sample: Sample, delta: jax.Array, *, binary: bool) -> jax.Array:
     there = in_front(data.valid, sample.num_tasks)
     most = jnp.minimum(jnp.where(there, data.num_rollouts, jnp.inf), jnp.finfo(data.num_rollouts.dtype).max)
     data = data._replace(valid=data.valid | ~there, num_rollouts=most)
-    valid = jnp.all(data.valid, axis=-1) & ~jnp.any(data.refuted, axis=-1) & (delta > 0) & (delta < 1)
-    goal = goal_up(jnp.where((delta > 0) & (delta < 1), delta, 0.5))
+    valid = jnp.all(data.valid, axis=-1) & ~jnp.any(data.refuted, axis=-1) & in_unit(delta)
+    goal = goal_up(jnp.where(in_unit(delta), delta, 0.5))
     bets = _bets(data, goal, jnp.asarray(sample.num_tasks, low.dtype))
     average = bets.mean / bets.num_tasks
     usable = valid & (average > 0)

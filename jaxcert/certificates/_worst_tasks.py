@@ -17,14 +17,14 @@ from jaxcert.certificates._arguments import Returns, as_row
 from jaxcert.certificates._attained import ATTAINED_LEVELS, curve_of
 from jaxcert.certificates._averages import bound_over_tasks
 from jaxcert.certificates._band import steps_of
-from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import EXPECTED_RETURN, Certificate, Status
 from jaxcert.certificates._counting import bad_levels
 from jaxcert.certificates._figures import Told, ceil_figures, floor_figures, floor_to, nothing, status_where
 from jaxcert.certificates._mean import MeanCertificate, certified_mean
 from jaxcert.certificates._question import MEAN_ROWS, Option, Question
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import known, unit_roundoff
+from jaxcert.numerics._rounding import in_unit, known, unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import placed
@@ -54,7 +54,7 @@ class TailCertificate(ByThreshold):
     cvar: jax.Array = dataclasses.field(metadata=along("share"))
     status: jax.Array = dataclasses.field(metadata=along("share"))
     delta: jax.Array
-    quantity: str = dataclasses.field(default=EXPECTED_RETURN, metadata={"static": True})
+    quantity: str = dataclasses.field(default=EXPECTED_RETURN, metadata=STATIC)
 
     simultaneous = True
     _shown: ClassVar = ("shares", "quantiles", "cvar", "delta")
@@ -131,7 +131,7 @@ def _tail(thresholds, epsilon, lower, low, shares, beta, level, *, given: bool) 
     count = jnp.sum(risk[..., None, :] < _column(shares, risk), axis=-1, dtype=jnp.int32)
     reached = jnp.take_along_axis(thresholds, jnp.maximum(count - 1, 0), axis=-1)
     quantiles = jnp.where(count > 0, jnp.maximum(reached, low), low)
-    bad_setting = jnp.broadcast_to(bad_levels(beta, level) | ~((shares > 0) & (shares < 1)), quantiles.shape)
+    bad_setting = jnp.broadcast_to(bad_levels(beta, level) | ~in_unit(shares), quantiles.shape)
     # The lower end of the support is certified by definition, unless data contradict the support.
     holds = ~bad_setting & (~bad_task | (quantiles > low))
     # The mean of the quantiles up to each share, by parts: all terms are at least 0.

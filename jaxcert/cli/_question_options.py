@@ -82,7 +82,7 @@ def options_of_questions(questions: dict[str, Question]) -> list[inspect.Paramet
 def _parameter(name: str, held: dict[str, Option]) -> inspect.Parameter:
     """An option with the questions that have it; it has the same meaning and flag in all of them."""
     (own, *others), of = held.values(), {}
-    if any((each.type, each.flag, each.alias) != (own.type, own.flag, own.alias) for each in others):
+    if any((each.type, each.flag) != (own.type, own.flag) for each in others):
         raise ValueError(f"the option {name!r} has another type or flag in one of the questions {', '.join(held)}")
     for question, each in held.items():
         of.setdefault(f"{each.help[0].lower()}{each.help[1:]}", []).append(question)
@@ -95,6 +95,5 @@ def _parameter(name: str, held: dict[str, Option]) -> inspect.Parameter:
         wanted = option("TEXT", f"{text} (repeatable).", named, callback=lambda texts: texts or None)
     else:
         kind = bool if own.type is bool else own.type | None
-        named = [named, *([f"--{own.alias}"] if own.alias else [])]
-        wanted = flag(f"{text}.", *named, default=False if own.type is bool else None)
+        wanted = flag(f"{text}.", named, default=False if own.type is bool else None)
     return parameter(f"_{name}", kind, wanted)

@@ -12,7 +12,7 @@ from jaxcert._validation import check_count, check_number, is_concrete
 from jaxcert.bounds import betting
 from jaxcert.numerics import binomial_cdf
 from jaxcert.numerics._elementary import log, quotient
-from jaxcert.numerics._rounding import cast, complement_down, complement_up, convert, unit_roundoff
+from jaxcert.numerics._rounding import cast, complement_down, complement_up, convert, in_unit, unit_roundoff
 from jaxcert.returns._checks import check_returns, possible
 from jaxcert.returns._prepared import Needs, Support, probability, support_for
 
@@ -77,7 +77,7 @@ def prepare_test(
         check_number("threshold", threshold, lambda b: ends[0] < b <= ends[1], expected)
     epsilon = probability("epsilon", epsilon, dtype, "up", validate=True, scalar=True)
     b, a, top = cast(threshold, dtype, "down"), cast(low, dtype, "down"), cast(high, dtype, "up")
-    valid = (a < b) & (b <= top) & jnp.isfinite(a) & jnp.isfinite(top) & (epsilon > 0) & (epsilon < 1)
+    valid = (a < b) & (b <= top) & jnp.isfinite(a) & jnp.isfinite(top) & in_unit(epsilon)
     c = jnp.int32(-1)
     if kind == SUCCESSES:
         beta, c = _attained(b, epsilon, num_rollouts, most_successes)

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.numerics._elementary import exp, log, log1p, quotient
-from jaxcert.numerics._rounding import unit_roundoff
+from jaxcert.numerics._rounding import in_unit, unit_roundoff
 
 
 def ratio_of(excess: jax.Array, width: jax.Array) -> jax.Array:
@@ -81,7 +81,7 @@ def mixture_down(logs: jax.Array) -> jax.Array:
 def goal_up(level: jax.Array) -> jax.Array:
     """At least ln(1/level), the goal of the log wealth; infinity unless the level is a probability."""
     goal = -log(level) * (1 + 6 * unit_roundoff(level.dtype))
-    return jnp.where((level > 0) & (level < 1), goal, jnp.inf)
+    return jnp.where(in_unit(level), goal, jnp.inf)
 
 
 def _log_down(x: jax.Array) -> jax.Array:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxcert.numerics._binomial_kernel import LogTail, smaller_tail
 from jaxcert.numerics._elementary import exp, exp_and_expm1, log, log1p, quotient, rough_growth
 from jaxcert.numerics._root import safe_root
-from jaxcert.numerics._rounding import unit_roundoff
+from jaxcert.numerics._rounding import in_unit, unit_roundoff
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(3,))
@@ -49,7 +49,7 @@ def _limit_jvp(upper: bool, primals: tuple, tangents: tuple) -> tuple[jax.Array,
     k, n, level = primals
     value, (log_side, last) = binomial_limit(k, n, level, upper), _side(k, upper)
     # By the implicit function theorem; 0 at the ends of [0, 1].
-    inside = (value > 0) & (value < 1)
+    inside = in_unit(value)
     p = jnp.where(inside, value, 0.5)
     slope = log_side(jnp.clip(last, 0.0, n - 1), n, p).slope
     return value, tangents[2] * jnp.where(inside, p * (1 - p) / (level * slope), 0.0)
@@ -90,7 +90,7 @@ def move_log_odds(p: jax.Array, step: jax.Array) -> jax.Array:
 def _are_valid(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
     """Mask of valid arguments; n and the level depend on k."""
     whole = (k == jnp.floor(k)) & (n == jnp.floor(n)) & (n < jnp.inf)
-    return whole & (k >= 0) & (n >= 1) & (level > 0) & (level < 1)
+    return whole & (k >= 0) & (n >= 1) & in_unit(level)
 
 
 def parabola_root(value: jax.Array, slope: jax.Array, curvature: jax.Array) -> jax.Array:

@@ -84,13 +84,18 @@ def known(value: Any, dtype: np.dtype, side: Side, *, is_level: bool = False) ->
     return (cast_level if is_level else cast)(value, dtype, side)
 
 
+def in_unit(value: Any) -> Any:
+    """Where numbers lie in (0, 1), as levels and shares have to."""
+    return (value > 0) & (value < 1)
+
+
 def cast_level(value: Any, dtype: Any, side: Side) -> jax.Array:
     """``cast`` for a probability; a traced one outside (0, 1) stays outside, so that it still fails closed."""
     rounded = cast(value, dtype, side)
     if side == "nearest" or not is_traced(value):
         return rounded
     plain = value.astype(dtype)
-    return jnp.where((plain > 0) & (plain < 1), rounded, plain)
+    return jnp.where(in_unit(plain), rounded, plain)
 
 
 def cast_host(value: np.ndarray, dtype: np.dtype, side: Side) -> np.ndarray:

@@ -12,7 +12,7 @@ from jaxcert.numerics._batches import elementwise, in_blocks
 from jaxcert.numerics._binomial_kernel import LogTail, log_probability, smaller_tail
 from jaxcert.numerics._binomial_limits import binomial_limit
 from jaxcert.numerics._elementary import exp, expm1
-from jaxcert.numerics._rounding import Side, cast, cast_level, compute_dtype, next_down, next_up, unit_roundoff
+from jaxcert.numerics._rounding import Side, cast, cast_level, compute_dtype, in_unit, next_down, next_up, unit_roundoff
 
 
 def binomial_cdf(
@@ -195,7 +195,7 @@ def _tail_jvp(side: Side, lower: bool, primals: tuple, tangents: tuple) -> tuple
 
 def _inside(k: jax.Array, n: jax.Array, p: jax.Array) -> tuple[jax.Array, ...]:
     """Where the tail lies strictly between 0 and 1, and arguments that are valid everywhere."""
-    inside = (k >= 0) & (k < n) & (p > 0) & (p < 1)
+    inside = (k >= 0) & (k < n) & in_unit(p)
     return inside, jnp.where(inside, k, 0.0), jnp.where(inside, n, 1.0), jnp.where(inside, p, 0.5)
 
 

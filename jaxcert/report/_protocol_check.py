@@ -91,8 +91,7 @@ def _of_settings(record: Mapping[str, Any], locked: Protocol, data: Sequence[Ret
         return
     rounding = UNITS * float(np.finfo(dtype).eps) / 2
     # What is locked is rounded in one way, so that it is as locked; a beta that is left open is computed.
-    fields = QUESTIONS[locked.asked].settings.items()
-    given = {"support", "num_tasks", *(field for name, field in fields if name in locked.settings)}
+    given = {"support", "num_tasks", *(name for name in QUESTIONS[locked.asked].settings if name in locked.settings)}
     for name in dict.fromkeys([*again["settings"], *record["settings"]]):
         stated, expected = (each["settings"].get(name) for each in (record, again))
         found = differing(f"settings {name}", stated, expected, 0.0 if name in given else rounding)

@@ -105,7 +105,7 @@ def too_few_trials(certificate: Any, question: Question, index: int, sample: Sam
 def _at_best(certificate: Any, question: Question, index: int, sample: Sample, limit: int) -> Callable[[int], int]:
     """How many tasks are certified if all results of this number of trials, at most limit, are the best possible."""
     worst, best = map(float, sample.support or (0, 1))
-    settings = {name: getattr(certificate, field) for name, field in question.settings.items()}
+    settings = {name: getattr(certificate, name) for name in question.settings}
     settings |= {**question.declared, "support": (worst, best), str(question.fixed): certificate.thresholds[index]}
     returns = np.full((certificate.num_tasks, limit), best, np.float32)
 

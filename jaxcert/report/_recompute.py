@@ -25,7 +25,7 @@ def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
     question = QUESTIONS[name]
     if question.unrepeated:
         raise ValueError(f"the answer to {name!r} cannot be computed again: {question.unrepeated}")
-    options = {name: _value(settings.get(field), dtype) for name, field in question.settings.items()}
+    options = {name: _value(settings.get(name), dtype) for name in question.settings}
     options |= dict(question.declared)
     if question.has_support:
         options["support"] = support_of(record)
@@ -96,7 +96,7 @@ def _room(name: str, computed: Mapping[str, Any], question: Question, u: float, 
     For a probability this is its risk, for its complement 2 u more; for a number that was found, the slack. One that
     was fixed or given has no room.
     """
-    if name == question.each or question.rows.columns.get(name) in question.settings.values():
+    if name == question.each or question.rows.columns.get(name) in question.settings:
         return 0.0
     if name not in question.rows.risks:
         return slack

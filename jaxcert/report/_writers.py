@@ -156,7 +156,7 @@ def _settings(certificate: Any, support: tuple[float, float] | None, question: Q
     """The computation: the settings that the question records, and fields that describe the answer."""
     described = [name for name in _DESCRIBED if hasattr(certificate, name)]
     described += ["max_weight"] if getattr(certificate, "max_weight", None) is not None else []
-    fields = dict.fromkeys([*question.settings.values(), *described])
+    fields = dict.fromkeys([*question.settings, *described])
     return (
         {name: _setting(name, getattr(certificate, name)) for name in fields}
         | dict(question.declared)

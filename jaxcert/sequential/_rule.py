@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert._validation import check_count, is_concrete
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import cast, unit_roundoff
+from jaxcert.numerics._rounding import cast, in_unit, unit_roundoff
 from jaxcert.returns._sample import placed
 
 # The table has this number squared of entries.
@@ -156,7 +156,7 @@ def takes_table(max_rollouts_per_task: int | None, levels: Any) -> bool:
 @jax.jit
 def _by_ville(thresholds: jax.Array, beta: jax.Array) -> jax.Array:
     """At least 1/beta for each threshold; infinity, which no wealth reaches, for a beta outside (0, 1)."""
-    valid = (beta > 0) & (beta < 1)
+    valid = in_unit(beta)
     inverse = quotient(jnp.ones_like(beta), jnp.where(valid, beta, 0.5))
     goal = jnp.where(valid, inverse * (1 + 4 * unit_roundoff(beta.dtype)), jnp.inf)
     return jnp.broadcast_to(goal, thresholds.shape)

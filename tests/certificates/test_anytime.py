@@ -120,16 +120,6 @@ def test_history_is_the_running_minimum(precision):
     assert found.history.dtype == precision
 
 
-def test_stops_at_the_first_moment_with_the_wanted_safety():
-    found = certify_anytime(returns(shape=(N, M)), [0.3, 0.99], **SETTINGS)
-    first = np.asarray(found.first_reached(0.8))
-    safety = 1 - np.asarray(found.history, float)
-    assert first[0] == np.argmax(safety[:, 0] >= 0.8) + 1
-    assert first[1] == 0
-    with pytest.raises(ValueError, match=r"safety is 1\.5; expected a probability"):
-        found.first_reached(1.5)
-
-
 def test_no_other_certificate_speaks_of_every_moment():
     """Whatever question it names: it holds at one moment."""
     found = certify(returns(0), 0.5, **SETTINGS)

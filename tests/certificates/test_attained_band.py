@@ -17,6 +17,8 @@ from jaxcert.numerics._calibration import local_level
 from jaxcert.numerics._tails import limit
 from tests.certificates.test_attained import drawn, exact_level
 
+# Numbers 0 and 1 as successes.
+ATTAINED = {"bound": "clopper_pearson", "beta": "auto"}
 SMALL, DELTA = [(10, 1), (5, 4), (4, 6)], 0.2
 THRESHOLDS = np.asarray([0.1, 0.3, 0.5, 0.7, 0.9, 0.97], np.float32)
 
@@ -175,7 +177,7 @@ def test_shapes_masks_and_compiled_calls_agree():
     found = certify_band(x, thresholds, **options)
     np.testing.assert_array_equal(found.num_violations[:, [0, 1, 5]], [[0, 0, 60]] * 2)
     np.testing.assert_array_equal(found.safety[:, 4:], 0)
-    numbers = certify_band(x.astype(np.float32), thresholds, support=(0, 1), kind="attained_levels", **options)
+    numbers = certify_band(x.astype(np.float32), thresholds, support=(0, 1), **ATTAINED, **options)
     for other in (numbers, certify_band(x, thresholds, beta="auto", **options)):
         np.testing.assert_allclose(other.epsilon, found.epsilon, rtol=1e-6)
 
@@ -195,7 +197,7 @@ def test_a_value_that_is_no_success_is_a_violation_everywhere():
     x = drawn(np.random.default_rng(6), (60,), 4).astype(np.float32)
     x[3, 1] = 0.5
     options = {"support": (0, 1), "delta": 0.05, "validate": False}
-    found = certify_band(x, None, kind="attained_levels", **options)
+    found = certify_band(x, None, **ATTAINED, **options)
     assert set(found.status.tolist()) == {Status.INVALID_INPUT}
     assert int(found.num_violations.min()) >= 1
     assert set(certify_tail(found, [0.1, 0.5]).status.tolist()) == {Status.INVALID_INPUT}

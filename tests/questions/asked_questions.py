@@ -23,7 +23,6 @@ FIXED = {"threshold": [0.3, 0.6], "safety": [0.5, 0.8], "alpha": [0.25, 1.0], "m
 OPTIONS = {
     "cvar": {"cap": [0.8, 1.0]},
     "episode": {"num_episodes": 2, "rollouts": "first"},
-    "band": {"kind": "equal_local_levels"},
     "weighted": {"max_weight": 1.5},
     "stratified": {"frequencies": ("a=0.5", "b=0.5")},
     "improvement": {},

@@ -49,8 +49,8 @@ def test_one_cap_for_all_shares_is_kept_by_its_protocol(files, tmp_path):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("--question", "episode", "--threshold", 0.5, "--num-episodes", 0), "num_episodes is 0"),
-        (("--question", "mean", "--support", 0, 1, "--num-episodes", 0), "num_episodes is given, which"),
+        (("--question", "episode", "--threshold", 0.5, "--in-a-row", 0), "num_episodes is 0"),
+        (("--question", "mean", "--support", 0, 1, "--in-a-row", 0), "num_episodes is given, which"),
         (("--question", "mean", "--support", 0, 1, "--method", "soft"), "--method is given"),
         (("--question", "mean", "--support", 0, 1, "--wanted", 0.5), "--wanted is"),
         (("--safety", 0.5, "--support", 0, 1, "--wanted", 0.9), "--wanted is"),

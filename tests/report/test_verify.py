@@ -55,7 +55,7 @@ def test_successes_at_all_thresholds_are_verified(tmp_path, masked):
     mask = {"where": np.arange(6) < rng.integers(5, 7, (20, 1))} if masked else {}
     np.savez(tmp_path / "returns.npz", returns=passed, **mask)
     data, options = read_returns(tmp_path / "returns.npz"), {**SETTINGS, "where": mask.get("where")}
-    band = jaxcert.certify_band(data.returns, [0.3, 0.7], kind="attained_levels", **options)
+    band = jaxcert.certify_band(data.returns, [0.3, 0.7], bound="clopper_pearson", beta="auto", **options)
     record = certificate_record(band, support=(0, 1), data=data)
     assert record["rows"][0]["safety"] > 0
     write_certificates(tmp_path / "c.json", [record])

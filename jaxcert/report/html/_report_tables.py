@@ -71,7 +71,7 @@ def settings_table(
     support, of_tasks = sample.support, question.curve is not None or question.missing is not None
     # Settings that have neither a row nor a column of their own. The row of tasks says how many.
     known = {"tasks", "bound", "method", "beta", "delta", *question.rows.columns.values()}
-    others = [(name, field) for name, field in question.settings.items() if field not in known]
+    others = [name for name in question.settings if name not in known]
     shown = {
         "tasks": str(certificate.num_tasks),
         **{f"rollouts per task{of}": rollouts_of(count) for of, count in by_policy(sample.counts)},
@@ -80,7 +80,7 @@ def settings_table(
         "bound of a task" if of_tasks else "bound": getattr(certificate, "bound", ""),
         "method": getattr(certificate, "method", ""),
         "beta": level_words(getattr(certificate, "beta", None)),
-        **{name.replace("_", " "): _setting(getattr(certificate, field)) for name, field in others},
+        **{name.replace("_", " "): _setting(getattr(certificate, name)) for name in others},
         "precision": str(certificate.delta.dtype),
     }
     for of, file in by_policy(files[: len(sample.counts)]):
