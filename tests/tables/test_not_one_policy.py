@@ -86,6 +86,13 @@ def test_rows_are_not_chosen_by_how_they_ended(tmp_path):
     assert "leaves out trials that all went badly" in command("certify", timeouts, *ASK, "--where", "status = ok").err
 
 
+def test_demonstrations_are_not_proposed_as_trials(tmp_path):
+    rows = [f"t{i}x,{j},{(i + j) % 5 > 0:d}" for i in range(20) for j in range(4)]
+    for name in ("demo", "demonstration"):
+        (tmp_path / "t.csv").write_text("\n".join([f"task,{name},success", *rows, ""]))
+        assert f"--trial {name}" not in refused("certify", tmp_path / "t.csv", *ASK)
+
+
 STEMS = ("policy{}", "ckpt_{}00", "arm{}_success", "agent{}", "epoch{}", "step_{}", "noise{}", "pass@{}")
 NUMBERED = [",".join(stem.format(i) for i in (1, 2, 3)) for stem in STEMS]
 # Columns as trials of their rows: those of several policies are none, those that may be versions are asked about.
@@ -300,7 +307,7 @@ def test_a_task_in_a_partition_has_one_policy(tmp_path):
         ),
         *("task,success_5cm,success_10cm", "task,joint1,joint2", "task,x1,x2,outcome_x", "task,subgoal1,subgoal2"),
         *("task_difficulty,run,success", "item_price,run,success", "problem_size,run,success", "task,success,attempts"),
-        *("problem,score,total", "problem,reward,total", "task,7b,70b", "task,demo,success"),
+        *("problem,score,total", "problem,reward,total", "task,7b,70b"),
     ],
 )
 def test_nothing_is_proposed_that_a_name_does_not_say(tmp_path, header):
