@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from jaxcert._extras import import_extra
 
-# A name may have 255 bytes nearly everywhere; 25 are kept for what is added to that of a temporary file.
+# Nearly everywhere a name may have 255 bytes. A temporary file adds up to 25 to it.
 _LONGEST = 230
 _TEMPORARY = ".tmp"
 # Timeout for a lock that another process holds while it writes.

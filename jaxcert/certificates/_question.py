@@ -109,7 +109,7 @@ class Question:
 
     @property
     def settings(self) -> list[str]:
-        """The parameters that a record holds, besides the support: those that the answer has, too."""
+        """The parameters that a record holds besides the support: the answer has them, too."""
         held = [name for name in self._parameters if name != self.fixed and name in _names_of(self.certificate)]
         return sorted(held, key=lambda name: name not in COMMON)
 

@@ -75,7 +75,7 @@ def certificate_record(
     """
     asked = question_of(certificate)
     if sampled(certificate) is not certificate:
-        raise ValueError("certificate is shifted; expected the certificate of the sampled tasks, of which records are")
+        raise ValueError("certificate is shifted; expected the certificate of the sampled tasks, which a record holds")
     if asked.has_support and support is None:
         raise ValueError(f"support is not given; the question {asked.name!r} needs (a, b)")
     if support is not None and not asked.has_support:

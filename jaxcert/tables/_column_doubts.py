@@ -70,7 +70,7 @@ def log_of_training(it: Beside) -> Found:
 
 
 def few_entries(it: Read) -> Found:
-    """Rows of a task differ in few entries of columns, of which neither names nor numbers tell what they are."""
+    """Rows of a task differ in columns of few entries, which neither a name nor a numbering explains."""
     told = [f"column {each.name!r:.42}" for each in it.beside if _may_separate(each)]
     return {"names": listed(told, width=50)} if told else None
 

@@ -49,7 +49,7 @@ DOUBTS = {name: " ".join(says.split()) for name, says in {**_REFUSED, **_SAID["w
 
 
 def judge(doubts: Iterable[Callable[[Any], Mapping[str, Any] | bool | None]], it: Any) -> None:
-    """Tell of each doubt whose function holds of ``it``; what it returns is told, too."""
+    """Tell of each doubt whose function finds something in ``it``, and what it found."""
     for doubt in doubts:
         if found := doubt(it):
             tell(doubt.__name__, it=it, **(found if isinstance(found, Mapping) else {}))
