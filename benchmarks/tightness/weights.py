@@ -13,22 +13,23 @@ from jaxcert.tasks import simple_grid
 REPETITIONS, N, M = 20, 500, 200
 THRESHOLDS = [0.5, 0.65, 0.8]
 SETTINGS = {"support": (0, 1), "delta": 0.01, "bound": "clopper_pearson", "validate": False}
-COMPONENTS, USUAL = stats.norm([0.03, 0.1], 0.01), (0.8, 0.2)  # of the grid's slip probabilities, cut to [0, 1)
+MEANS, STD = np.asarray([0.03, 0.1]), 0.01  # of both components of the grid's slip probabilities, cut to [0, 1)
+USUAL = (0.8, 0.2)
 
 
 def _heights(shares: tuple[float, ...]) -> np.ndarray:
-    return np.asarray(shares) / np.sum(shares * (COMPONENTS.cdf(1) - COMPONENTS.cdf(0)))
+    return np.asarray(shares) / np.sum(shares * (stats.norm.cdf(1, MEANS, STD) - stats.norm.cdf(0, MEANS, STD)))
 
 
 def weights_of(slips: np.ndarray, shares: tuple[float, ...]) -> tuple[np.ndarray, float]:
     """The density ratio of both mixtures of truncated normals, and the largest that it can be."""
-    parts, new, old = COMPONENTS.pdf(slips[..., None]), _heights(shares), _heights(USUAL)
+    parts, new, old = stats.norm.pdf(slips[..., None], MEANS, STD), _heights(shares), _heights(USUAL)
     return (parts @ new) / (parts @ old), float(np.max(new / old))
 
 
 def _exact(shares: tuple[float, ...]) -> np.ndarray:
     slips = 1 - np.asarray(THRESHOLDS)[:, None] ** (1 / 5)
-    return (COMPONENTS.cdf(slips) - COMPONENTS.cdf(0)) @ _heights(shares)
+    return (stats.norm.cdf(slips, MEANS, STD) - stats.norm.cdf(0, MEANS, STD)) @ _heights(shares)
 
 
 def reweighted() -> Iterator[str]:
