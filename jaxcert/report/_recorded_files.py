@@ -13,7 +13,7 @@ from jaxcert.report._recompute import precision, support_of
 from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables._readers import ReturnsFile, read_by
 from jaxcert.tables._returns import how_many, names_of
-from jaxcert.tables._roles import PICKED, Columns, Roles
+from jaxcert.tables._roles import Columns, Roles
 from jaxcert.tables.folders import read_summary
 
 Paths = Sequence[str | PathLike[str]]
@@ -131,15 +131,13 @@ def recorded_roles(held: Mapping[str, Any], *, metric: bool = False) -> Roles:
     """How a record says that a file was read.
 
     Raises:
-        ValueError: its roles are not those that records have, or say another column of outcomes than its columns.
+        ValueError: its roles say another column of outcomes than its columns, or a group of other rows.
     """
     columns, counted = {**(held.get("columns") or {})}, (held.get("unfinished") or {}).get("counted_as")
     columns |= {"trial": columns["trial"] or None} if "trial" in columns else {}
     unfinished = None if counted is None else float(counted)
     roles = Roles(**columns, unfinished=unfinished, metric=metric, recorded=True)
     found = {name: tuple(x) if isinstance(x, list) else x for name, x in (held.get("roles") or {}).items()}
-    if unknown := found.keys() - set(PICKED):
-        raise ValueError(f"its roles have {sorted(unknown)[0]!r:.40}; expected some of {', '.join(PICKED)}")
     if found.get("group", "") not in (*found.get("where", ()), ""):
         raise ValueError(f"its group is {found['group']!r:.60}, which is not among the conditions on its rows")
     if found.keys() & {"successes", "trials", "value"}:

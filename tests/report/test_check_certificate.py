@@ -299,7 +299,7 @@ def test_brackets_without_end_are_refused_in_words(cases, tmp_path, capsys):
     path.write_bytes(b"[" * 200_000)
     assert check_certificate.main(str(path), str(cases["betting"].returns)) == 1
     assert capsys.readouterr().out.startswith("refused: RecursionError")
-    with pytest.raises(ValueError, match=r"deep.json .*JSON is nested too deeply"):
+    with pytest.raises(ValueError, match=r"deep.json: .*JSON is nested too deeply"):
         list(check_exactly(path, cases["betting"].returns))
 
 
