@@ -22,10 +22,8 @@ from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.html._report_parts import (
     MOST_HEADLINES,
-    TOGETHER,
-    alone,
+    curve_of,
     curve_svg,
-    curves,
     headline,
     intervals_svg,
     misses_of,
@@ -185,15 +183,13 @@ def _figures(certificate: Any, question: Question, sample: Sample, *, is_curve: 
         return {"by_name": intervals_svg(rows, **axis_of(shown, question))}
     if question.curve is None or sample.support is None:
         return None
-    shown, method = curves(certificate, question, sample.least), METHODS.get(certificate.method)
+    shown, method = curve_of(certificate), METHODS.get(certificate.method)
     # Upper limit on the probability that a drawn lower bound is too high, where they were computed: where each
     # threshold has a level of its own, at the smallest that it may have.
     has_level = counts_bounds(certificate) or (method is not None and method.counts_successes)
     return {
         "by_name": None,
         "quantity": naming(certificate.quantity, sample.policies),
-        "alone": alone(question) in shown,
-        "together": TOGETHER in shown,
         "curve": curve_svg(shown, None if is_curve else certificate, sample),
         "tasks": tasks_svg(certificate, sample),
         "level": level_figures(np.min(np.asarray(certificate.beta))) if has_level else "",
