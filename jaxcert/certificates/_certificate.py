@@ -3,7 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -142,11 +142,6 @@ class Certificate(ByThreshold):
     radius: Any = None
     divergence: str | None = dataclasses.field(default=None, metadata=STATIC)
     sampled: Any = None
-
-    _shown: ClassVar = (
-        *("thresholds", "safety", "safety_upper", "beta", "delta", "num_tasks", "bound", "method", "question"),
-        *("radius", "divergence"),
-    )
 
     @property
     def _apart(self) -> str:

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -57,7 +57,6 @@ class TailCertificate(ByThreshold):
     quantity: str = dataclasses.field(default=EXPECTED_RETURN, metadata=STATIC)
 
     simultaneous = True
-    _shown: ClassVar = ("shares", "quantiles", "cvar", "delta")
 
     def _told(self, index: int) -> Told:
         """Every figure on its safe side: a larger share has a larger mean."""
