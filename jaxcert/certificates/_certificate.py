@@ -96,8 +96,6 @@ class Certificate(ByThreshold):
         beta_upper: of an interval, failure probability of each upper bound, float[...].
         level: of a band, eta <= delta of the single limits, rounded down; float[...].
         low: of a band, the lower end a of the support; -inf if it is not known; float[...].
-        num_successes: of a band of successes, those of each task, float[..., n], -1 for one with invalid returns.
-        num_rollouts: of a band of successes, those of each task, float[..., n], or one number where all have as many.
         history: of one at every moment, the certified risk after each task, float[..., n, t]; the last is ``epsilon``.
         num_rollouts_used: of a sequential one, rollouts of each task until it passed, was given up or the data ended,
             int32[..., n, t]. The lower bound of a task is then the largest threshold that it has passed, or the lower
@@ -135,8 +133,6 @@ class Certificate(ByThreshold):
     beta_upper: Any = None
     level: Any = None
     low: Any = None
-    num_successes: Any = dataclasses.field(default=None, metadata=along("task"))
-    num_rollouts: Any = dataclasses.field(default=None, metadata=along("task", optional=True))
     history: Any = dataclasses.field(default=None, metadata=along("task", "threshold"))
     num_rollouts_used: Any = dataclasses.field(default=None, metadata=along("task", "threshold"))
     radius: Any = None
