@@ -124,8 +124,6 @@ def check_returns_path(path: str | PathLike[str]) -> Path:
 
 def read_npz(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     """The array named as value, by default `returns`, and `where`, if there is one; other arrays are not read."""
-    if "rollout_return" in read_arrays(content, [], ["rollout_return"]):
-        tell("adaptive_run")
     name, strata = "returns" if roles.value == Columns().value else roles.value, roles.strata
     arrays = read_arrays(content, [] if name == "returns" else [name], ["returns", "where"])
     if name not in arrays:
