@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import jax
 import numpy as np
@@ -160,6 +160,20 @@ class ByThreshold(Answer):
     def __len__(self) -> int:
         """The size of the first axis: of the thresholds, or of a batch."""
         return next(iter(self._sizes().values()))
+
+    def at(self, threshold: float) -> Self:
+        """The certificate at a threshold, which must be a certified one, as a number of their type.
+
+        Raises:
+            ValueError: it is none of them, or a batch has different ones.
+        """
+        _check_values(self)
+        name, number = next(iter(self.__dataclass_fields__)), float(str(np.asarray(threshold)[()]))
+        held = np.asarray(getattr(self, name))
+        away = np.abs(held - number).reshape(-1, held.shape[-1]).max(axis=0)
+        if np.min(away) > np.finfo(held.dtype).eps * abs(number):
+            raise ValueError(f"{number} is none of the {held.size} {name}; expected one of them, the same for all")
+        return self[..., int(np.argmin(away))]
 
 
 def holds_values(certificate: Any) -> bool:

@@ -37,6 +37,7 @@ def test_a_part_says_what_the_whole_says_there_and_its_plain_values_survive_json
     for i, line in enumerate(sentences):
         assert str(whole[i]) == str(whole[i - 3]) == line
         assert len(whole[i]) == 1
+        assert str(whole.at(THRESHOLDS[i])) == line
     assert str(whole[1:]).splitlines() == sentences[1:]
     assert str(whole[::-1]).splitlines() == sentences[::-1]
     assert [str(part) for part in whole] == sentences
@@ -65,9 +66,28 @@ def test_what_is_not_finite_is_null_in_json():
     assert json.loads(found.to_json())["lower_bounds"] == [None, 0.5]
 
 
+@pytest.mark.parametrize("given", [0.7, np.float32(0.7), np.float64(0.7), jnp.float32(0.7)])
+@pytest.mark.parametrize("held", [[0.1, 0.7], np.array([0.1, 0.7], np.float32), jnp.asarray([0.1, 0.7])])
+def test_at_finds_a_threshold_as_a_number_of_its_type(precision, held, given):
+    if precision == "float64" and np.asarray(given).dtype != np.asarray(held).dtype:
+        return
+    found = certify_lower_bounds(np.linspace(0, 1, 50), held, delta=0.1, beta=0.05)
+    assert str(found.at(given)) == str(found.at(found.thresholds[1])) == str(found[1])
+
+
+def test_a_threshold_that_was_not_certified():
+    lower = jnp.linspace(0, 1, 50)
+    with pytest.raises(ValueError, match=r"^0.62 is none of the 3 thresholds; expected one of them"):
+        certify_lower_bounds(lower, [0.1, 0.3, 0.7], delta=0.1, beta=0.05).at(0.62)
+    levels = jax.vmap(lambda level: certify_lower_bounds(lower, level, delta=0.1, beta=0.05))(jnp.array([0.1, 0.3]))
+    with pytest.raises(ValueError, match="the same for all"):
+        levels.at(0.1)
+
+
 def test_parts_under_transformations():
     lower = jnp.linspace(0, 1, 50)
     many = certify_lower_bounds(jnp.stack([lower, lower / 2]), [0.1, 0.3], delta=0.1, beta=0.05)
+    assert str(many.at(0.1)[1]) == str(many[1, 0])
     assert many.to_dict()["status"] == [["certified", "certified"]] * 2
     with pytest.raises(ValueError, match="has no values here; expected it outside of jit"):
         jax.jit(lambda lower: certify_lower_bounds(lower, 0.1, delta=0.1, beta=0.05).to_json())(lower)
