@@ -112,7 +112,10 @@ def test_what_is_verified_names_the_rows_that_were_read(options, told, tmp_path)
 )
 def test_what_is_doubted_of_rows_is_said_again(label, chosen, doubt, tmp_path):
     labels = [label.format(i, policy=("pi0", "act")[i % 2]) for i in range(40)]
-    rows = [(labels[i], j, "fine" if j else "odd", int(bool(j))) for i in range(40) for j in range(5)]
+    fails = [(i, j) for i in range(40) for j in range(5) if (j == 0 if chosen else (i + j) % 9 == 0)]
+    rows = [
+        (labels[i], j, ("fine", "odd")[(i, j) in fails], int((i, j) not in fails)) for i in range(40) for j in range(5)
+    ]
     path, out = table(tmp_path / "t.csv", "task,trial,mood,success", rows), tmp_path / "c.json"
     settings = ("--threshold", 0.3, "--delta", 0.1, "--json", out, "--witness")
     warned = command("certify", path, *chosen, *settings).err
