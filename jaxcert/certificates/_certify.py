@@ -16,7 +16,7 @@ from jaxcert.certificates._arguments import (
     thresholds_of,
 )
 from jaxcert.certificates._certificate import Certificate, answer, quantity_of, source_of
-from jaxcert.certificates._counting import solved
+from jaxcert.certificates._counting import recounted, solved
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS, OF_WEIGHTED, defaults, proven, warned
 from jaxcert.returns._paired import Paired
@@ -213,10 +213,8 @@ def certify_lower_bounds(
 
 
 def curve_of_counts(certificate: Certificate, lower_bounds: Array, thresholds: Array) -> Certificate:
-    """The certificate of other lower bounds [n] and thresholds by the same settings."""
-    settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "method": certificate.method}
-    found = certify_lower_bounds(lower_bounds, thresholds, **settings)
-    return dataclasses.replace(found, question=certificate.question, quantity=certificate.quantity)
+    """``recounted`` by its method."""
+    return recounted(METHODS[certificate.method], certificate, lower_bounds, thresholds)
 
 
 SAFETY = Question(

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -59,8 +59,6 @@ class EpisodeCertificate(ByThreshold):
     @property
     def not_about(self) -> str:
         return "a given task"
-
-    _shown: ClassVar = ("thresholds", "safety", "delta", "num_tasks", "rollouts", "num_episodes")
 
     @property
     def _apart(self) -> str:

@@ -105,15 +105,15 @@ def certify_safety_level(
         raise ValueError(f"{chosen.name} adds up evidence and counts no lower bounds; expected another method")
     sample = sample_of(per_task, returns, support, where, validate)
     wanted = as_row("safety", probability("safety", safety, sample.dtype, "up", validate=validate))
-    rounded = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
+    delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     rows = padded_rows(wanted, sample)
     if chosen is ATTAINED and beta is None:
         few = sample.is_full and int(sample.num_rollouts) <= FEW
-        fields = limits_of_few(sample, rows, rounded, delta) if few else limits_each(sample, rows, rounded)
+        fields = (limits_of_few if few else limits_each)(sample, rows, delta)
     else:
         # A given level is attained by the number of successes that decides.
         counting = BINOMIAL if chosen is ATTAINED else chosen
-        fields = _at_levels(counting, per_task, sample, rows, rounded, beta, validate)
+        fields = _at_levels(counting, per_task, sample, rows, delta, beta, validate)
     settings = {"bound": per_task.name, "method": chosen.name, "quantity": quantity_of(per_task.name, returns)}
     certificate = answer(Certificate, fields, sample.num_tasks, len(wanted), **settings, question="safety_level")
     return warned(certificate) if validate and chosen.caveat else certificate

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -19,12 +18,10 @@ from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import check_certificate, check_trials
 from jaxcert.report._document import assumptions_of, certificate_document, document_text
-from jaxcert.report._recompute import precision, support_of
+from jaxcert.report._recompute import support_of
 from jaxcert.report._recorded_files import only_warned_of_rows, recorded_roles, rows_read, takes_metrics
 from jaxcert.report._witness import Sample
 from jaxcert.report._witnessed_rows import WITNESSES
-from jaxcert.rollouts import load_adaptive
-from jaxcert.rollouts._adaptive_certificate import declared_by, returns_by_task
 from jaxcert.tables._file_tables import unpacked
 from jaxcert.tables._readers import ReturnsFile, read_by
 
@@ -33,12 +30,12 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
     """Check a certificate file by its witnesses, using only integers and fractions.
 
     The file `check_certificate`, which needs only Python's standard library, does the same for returns in a `.csv`, and
-    `check_trials` for a log of ``Trials``. Other kinds of files are read by `read_returns`, the file of an adaptive run
-    by ``load_adaptive``, and their floats taken as the numbers that they are.
+    `check_trials` for a log of ``Trials``. Other kinds of files are read by `read_returns`, and their
+    floats taken as the numbers that they are.
 
     Args:
         certificate: the certificate file, written with witnesses.
-        returns: the file of returns; for tasks that stop by themselves the log or the file of the run.
+        returns: the file of returns; for tasks that stop by themselves the log.
 
     Returns:
         For each row two pairs: For each row, None and its place when its check begins; then whether it is proven, with
@@ -73,7 +70,7 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
         stops = any("rollouts" in record for record in held["certificates"])  # the tasks, by themselves
         _check_claims(held, stops=stops)
         if stops:
-            yield from check_trials.check(document, lambda data: run_exactly(returns, data["sha256"], data["dtype"]))
+            yield from check_trials.check(document, lambda data: read_log(returns, data["sha256"]))
         else:
             yield from _check_rows(document, returns, metric=any(map(takes_metrics, held["certificates"])))
     except json.JSONDecodeError as error:
@@ -126,18 +123,10 @@ def _check_claims(held: dict[str, Any], *, stops: bool) -> None:
                 raise ValueError(f"rollouts without an outcome {wrong}")
 
 
-def run_exactly(
-    path: str | PathLike[str], sha256: str | None, dtype: str
-) -> tuple[list[list[Fraction]], str, dict[str, Any]]:
-    """The returns of each task as fractions, the SHA-256 (of the part of a log that counts), and what was declared."""
-    content = content_of(path, "a log of trials, or the file of a run")
-    if Path(path).suffix.lower() != ".npz":
-        return check_trials.read_log(content, sha256 or hashlib.sha256(content).hexdigest())
-    with precision(dtype):
-        run = load_adaptive(path)
-        declared = json.loads(json.dumps(declared_by(run)), **check_certificate.READING)
-        returns = returns_by_task(run)
-    return [[*map(Fraction, task)] for task in returns], hashlib.sha256(content).hexdigest(), declared
+def read_log(path: str | PathLike[str], sha256: str | None) -> tuple[list[list[Fraction]], str, dict[str, Any]]:
+    """The returns of each task as fractions, the SHA-256 of the part of a log that counts, and what was declared."""
+    content = content_of(path, "a log of trials")
+    return check_trials.read_log(content, sha256 or hashlib.sha256(content).hexdigest())
 
 
 def exactly(data: ReturnsFile) -> tuple[Any, ...]:

@@ -414,8 +414,8 @@ def _case(record: Any, read: Callable[[Any], tuple[Any, ...]], statements: dict)
     delta = exact_number(settings["delta"])
     need(0 < delta < 1, "its delta is no probability")
     if each:
-        tasks, *strata = _tasks(data, settings, read)
-        case = _within(tasks, settings["support"][0], settings["support"][1], delta, settings)
+        (tasks, *strata), (least, most) = _tasks(data, settings, read), settings["support"]
+        case = _within(tasks, least, most, delta, settings)
         is_of_strata = statements[record["question"]][2] is share_within_strata
         need(is_of_strata or not (strata or settings.get("frequencies")), "its question is not about strata")
         return _from_strata(case, strata[0]) if strata else case

@@ -144,7 +144,7 @@ class Trials(RecordedTrials[Declared]):
     next_label = next_task
 
     def run(self, *, count_withdrawn: bool = False) -> AdaptiveCertificate:
-        """The certificate at this moment, with the trials behind it, as an adaptive run for ``save_adaptive``.
+        """The certificate at this moment, with the trials behind it, as an adaptive run.
 
         Args:
             count_withdrawn: count each withdrawn trial as the worst return, at its place.

@@ -26,7 +26,7 @@ from jaxcert.tables._names import may_tell_tasks, tells
 from jaxcert.tables._outcome_doubts import check_sense
 from jaxcert.tables._read import Read
 from jaxcert.tables._returns import Returns
-from jaxcert.tables._roles import Columns, Roles
+from jaxcert.tables._roles import Columns, Roles, may_be_proposed
 
 _SUFFIXES = (".npz", ".parquet")
 # Names with a meaning for readers, in either kind of file.
@@ -124,8 +124,6 @@ def check_returns_path(path: str | PathLike[str]) -> Path:
 
 def read_npz(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     """The array named as value, by default `returns`, and `where`, if there is one; other arrays are not read."""
-    if "rollout_return" in read_arrays(content, [], ["rollout_return"]):
-        tell("adaptive_run")
     name, strata = "returns" if roles.value == Columns().value else roles.value, roles.strata
     arrays = read_arrays(content, [] if name == "returns" else [name], ["returns", "where"])
     if name not in arrays:
@@ -227,10 +225,13 @@ def _ask_about_labels(content: bytes, name: str, returns: np.ndarray) -> None:
 def _not_named(shapes: dict[str, tuple[int, ...]]) -> str:
     """Advice on a file without an array `returns`."""
     found = listed((f"{name[:40]!r} {shape}" for name, shape in shapes.items()), 8, 80) or "no array at all"
-    fitting = [name for name, shape in shapes.items() if len(shape) == 2] or ["NAME"]
+    arrays = (name for name, shape in shapes.items() if len(shape) == 2)
+    fitting = [
+        name for name in arrays if any(may_be_proposed("value", each) for each in (name, name.removesuffix("s")))
+    ]
     return (
         f"has no array 'returns', found {found}; expected one of that name, as np.savez(returns=...) writes, or the "
-        f"name of the one of returns [num_tasks, num_rollouts] by value (--value {fitting[0][:40]})"
+        f"name of the one of returns [num_tasks, num_rollouts] by value (--value {[*fitting, 'NAME'][0][:40]})"
     )
 
 

@@ -58,7 +58,9 @@ def of_records(record: dict[str, Any]) -> Iterator[tuple[str, Change]]:
     settings = {"delta": [delta / 2, 0.0, -delta, 1e-9, str(delta), None], "num_tasks": [n - 1, n + 1, 0, str(n)]}
     if support := record["settings"].get("support"):
         low, middle, high = support[0], sum(support) / 2, support[1]
-        settings |= {"support": [[middle, high], [low, middle], [high, low], [None, high], [low], None]}
+        settings |= {
+            "support": [[middle, high], [low, middle], [high, low], [None, high], [low], [low, high, high], None]
+        }
     settings |= {"divergence": ["kl"], "simultaneous": [True], "num_episodes": [5, "2"], "complete": [False, "no"]}
     if any("bets" in (row.get("witness") or {}) for row in record["rows"]):  # a level that the data chose
         settings |= {"beta": ["auto"]}

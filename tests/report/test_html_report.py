@@ -164,7 +164,7 @@ def test_a_threshold_from_the_data_gets_no_sentence(tmp_path, certificate):
 
 def test_what_has_no_report(tmp_path, certificate):
     fields = {field.name: getattr(certificate, field.name) for field in dataclasses.fields(certificate)}
-    shift = jaxcert.certify_shift(certificate, performance_shift=0.1)
+    shift = jaxcert.certify_shift(certificate, divergence="kl", radius=0.1)
     with pytest.raises(ValueError, match=r"suffix '\.pdf'"):
         write_report(tmp_path / "a.pdf", certificate, returns=RETURNS, support=(0, 1))
     for found, given, message in (
