@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from jaxcert._files import in_file, parsed
 from jaxcert.tables._doubts import data_of, listed
-from jaxcert.tables._entries import has_no_outcome
+from jaxcert.tables._entries import has_no_outcome, is_empty
 from jaxcert.tables._json_records import LABEL, Found, Place, with_fields_around
 from jaxcert.tables._roles import Columns
 from jaxcert.tables.formats._found_rollouts import (
@@ -40,7 +40,7 @@ class Recipe(NamedTuple):
     # unnamed. Lists in fields have an entry for each rollout, whose place is one more $.
     values: Mapping[str, str] = {}
     words: tuple[str, ...] = ()  # all that may stand where a word is expected
-    support: tuple[float, ...] = ()  # the smallest and the largest value possible
+    support: tuple[float, float] | tuple[()] = ()  # the smallest and the largest value possible
     counts: tuple[str, str] | tuple[()] = ()  # the fields that count successes and trials, in place of values
     # In place of records, lists of labels, and what they mean: true, false, a number, "$2" or "unfinished".
     lists: Mapping[str, Any] = {}
@@ -138,28 +138,31 @@ class Recipe(NamedTuple):
         """What a field holds, or each entry of its list; or whether it is a word; None where there is none."""
         path, sign, wanted = _parts(how)
         found = [record.first(field) for field in path.split(", ")]
-        if isinstance(found[0], list) and not sign:
-            return [self._value("", Place(each)) for each in found[0]]
-        for each in found:
-            is_known = each in self.words if sign and self.words else not isinstance(each, dict | list)
-            if not (is_known or each is None):
-                expected = ", ".join(self.words) or "a number or true or false"
-                raise ValueError(f"{record.name} has {each!r:.40} at {path}; expected {expected}")
-        if any(map(has_no_outcome, found)):
+        first: Any = found[0]
+        if isinstance(first, list) and not sign:
+            return [self._value("", Place(each)) for each in first]
+        is_absent: Any = is_empty if sign and self.words else has_no_outcome
+        if any(map(is_absent, found)):
             return None
-        if self.support and not (type(found[0]) in (int, float) and self.support[0] <= found[0] <= self.support[1]):
-            expected = "a number from {:g} to {:g}".format(*self.support)
-            raise ValueError(f"{record.name} has {found[0]!r:.40} at {path}; expected {expected}")
-        return all(each == wanted for each in found) if sign else found[0]
+        if sign:
+            is_known, expected = not self.words or {*map(str, found)} <= {*self.words}, ", ".join(self.words)
+        elif self.support:
+            low, high = self.support
+            is_known = isinstance(first, int | float) and not isinstance(first, bool) and low <= first <= high
+            expected = f"a number from {low:g} to {high:g}"
+        else:
+            is_known, expected = not isinstance(first, dict | list), "a number or true or false"
+        if not is_known:
+            shown = " and ".join(f"{each!r:.40}" for each in found)
+            raise ValueError(f"{record.name} has {shown} at {path}; expected {expected}")
+        return all(each == wanted for each in found) if sign else first
 
     def _not_run(self, whole: Place, rows: list[Row]) -> list[Row]:
         """Rollouts that there have to be, and that are not there."""
         if not self.tasks:
             return []
-        (count,), tasks = (
-            whole.find(self.trials, all_there=True),
-            [each.place.of(LABEL) for each in whole.find(self.tasks)],
-        )
+        tasks = [each.place.of(LABEL) for each in whole.find(self.tasks)]
+        (count,) = whole.find(self.trials, all_there=True)
         if len({*tasks}) < len(tasks):
             raise ValueError(f"{self.tasks} lists a task twice; expected each once")
         absent, unknown = not_run(tasks, 0, count.place.of(int), [row[:2] for row in rows])
