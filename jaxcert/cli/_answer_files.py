@@ -4,7 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from jaxcert._files import write_whole
@@ -42,8 +42,11 @@ def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
         write_several(path, found, **page_of(request, found.data[:1]), **how)
 
     records = functools.partial(_records, answers, witness=request.outputs.witness)
+    drawn = [each.data[0].strata for each in answers.values() if each.data[0].strata is not None]
+    strata = {str(label) for labels in drawn for label in labels}
     write_files(
         request,
+        names=[*answers, *(name for each in answers.values() for name in each.policies), *strata],
         axes=lambda: _axes(request, answers),
         document=lambda: certificate_document(records(), protocol=request.digest),
         page=functools.partial(_write_page, request, answers) if request.by is None else write_groups,
@@ -53,12 +56,15 @@ def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
 def write_files(
     request: Request,
     *,
+    names: Sequence[str],
     axes: Callable[[], Any],
     document: Callable[[], dict[str, Any]],
     page: Callable[..., None],
 ) -> None:
-    """Write the wanted files of answers or of a leaderboard; nothing else is computed."""
+    """Write the wanted files of answers or of a leaderboard, and nothing if a page would show the path of a file."""
     wanted, how = request.outputs, {"replace": request.outputs.force}
+    if wanted.report and any(PurePosixPath(name).is_absolute() or PureWindowsPath(name).drive for name in names):
+        raise ValueError("--report: names of policies, groups or strata are paths, which a page does not show")
     if wanted.record:
         write_whole(wanted.record, document_text(document()), **how)
     if wanted.plot:

@@ -113,6 +113,7 @@ def print_leaderboard(
         found = _certified(board, asking)
         write_files(
             request,
+            names=found.names,
             axes=lambda: draw_intervals(request, found),
             document=lambda: leaderboard_document(found),
             page=lambda path, **how: write_several(path, found, **page_of(request, found.data), **how),
