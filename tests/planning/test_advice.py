@@ -19,7 +19,6 @@ from jaxcert import (
 )
 from jaxcert.certificates import binomial_epsilon
 from jaxcert.planning import Advice, advise, check
-from jaxcert.sequential import certify_sequential
 
 SUPPORT = (0.0, 200.0)
 SETTINGS = {"support": SUPPORT, "delta": 0.01}
@@ -143,7 +142,6 @@ def test_a_safety_level_needs_as_many_tasks_as_it_says(safety, rule):
     [
         (certify, {"method": "soft"}),
         pytest.param(certify, {"method": "soft", "beta": 0.3}, marks=pytest.mark.slow),
-        pytest.param(certify_sequential, {"method": "soft"}, marks=pytest.mark.slow),
         pytest.param(certify, {"beta": "auto"}, marks=pytest.mark.slow),
     ],
 )
