@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_open_unit, require_real
-from jaxcert.certificates._access import Answer
+from jaxcert.certificates._answer import Answer
 from jaxcert.certificates._certificate import EXPECTED_RETURN, Status
 from jaxcert.certificates._figures import Told, ceil_figures, floor_figures, nothing, short_figures
 from jaxcert.certificates._interval import half_of
