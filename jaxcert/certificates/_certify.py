@@ -122,7 +122,7 @@ def certify(
     per_task, chosen = defaults(bound, method, plain, beta)
     # Evidence and weights are added up for each threshold; counting costs nothing more.
     adds_up = weighted is not None or chosen.tail is None
-    many = adds_up and np.size(thresholds) > _MANY
+    many = adds_up and np.size(thresholds) > _MANY  # type: ignore[arg-type]
     needs = {"apart": chosen.bound is None, "weights": True, "padded": not many}
     sample = sample_of(dataclasses.replace(per_task, **needs), returns, support, where, validate)
     rounded = thresholds_of(sample, thresholds, validate)
