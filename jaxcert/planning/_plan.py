@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._validation import check_count, check_open_unit
-from jaxcert.certificates._access import plain
+from jaxcert.certificates._answer import plain
 from jaxcert.certificates._arguments import choose
 from jaxcert.planning._designs import DESIGNS, Kind, Wish
 from jaxcert.returns._required import Side

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.certificates import Certificate
-from jaxcert.certificates._access import Answer
+from jaxcert.certificates._answer import Answer
 from jaxcert.certificates._figures import Told
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
