@@ -9,7 +9,8 @@ import pytest
 from ltl_reference import task_of
 
 from jaxcert.rollouts import collect
-from jaxcert.tasks import ltl, zones
+from jaxcert.tasks import zones
+from jaxcert.tasks.zones import _formula as formula
 from jaxcert.tasks.zones._network import SHAPES, distribution, embed
 from jaxcert.tasks.zones._robot import LARGEST_MOTION
 
@@ -29,7 +30,7 @@ def task(text, depth=3):
 def observed(text, seed=1, depth=3):
     rng, goal = np.random.default_rng(seed), task(text, depth)
     motion, lidar = rng.normal(size=5), rng.uniform(size=(4, 16))
-    remaining = ltl.remaining(goal, ltl.initial_state(goal))
+    remaining = formula.remaining(goal, formula.initial_state(goal))
     return zones.Observation(jnp.asarray(motion, jnp.float32), jnp.asarray(lidar, jnp.float32), remaining)
 
 

@@ -9,6 +9,7 @@ Reference:
     Vaezipoor, Li, Toro Icarte, McIlraith, LTL2Action, ICML 2021.
 """
 
+from jaxcert.tasks.zones._formula import ReachAvoid, Remaining, to_formula
 from jaxcert.tasks.zones._network import sequence_policy
 from jaxcert.tasks.zones._robot import COLOURS
 from jaxcert.tasks.zones._zone_env import ENV, Observation
@@ -17,5 +18,8 @@ __all__ = [
     "COLOURS",
     "ENV",
     "Observation",
+    "ReachAvoid",
+    "Remaining",
     "sequence_policy",
+    "to_formula",
 ]

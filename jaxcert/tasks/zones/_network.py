@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.rollouts._policy import Policy
-from jaxcert.tasks import ltl
+from jaxcert.tasks.zones._formula import Remaining
 from jaxcert.tasks.zones._robot import LARGEST_MOTION, NUM_BINS, NUM_COLOURS
 from jaxcert.tasks.zones._zone_env import Observation
 
@@ -75,7 +75,7 @@ def distribution(params: Params, embedded: jax.Array) -> tuple[jax.Array, jax.Ar
     return jnp.tanh(centre), jnp.maximum(jax.nn.sigmoid(spread), _LEAST_DEVIATION)
 
 
-def _read(params: Params, remaining: ltl.Remaining) -> jax.Array:
+def _read(params: Params, remaining: Remaining) -> jax.Array:
     """A recurrent network over the stages, from the last one to the present one."""
     state = jnp.zeros(params["gru_state_w0"].shape[0], jnp.float32)
     for i in reversed(range(remaining.mask.shape[0])):
