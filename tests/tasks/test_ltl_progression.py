@@ -184,7 +184,7 @@ def test_tasks_become_formulas():
     tasks = any_tasks(np.random.default_rng(0), 300)
     for index in range(300):
         task = nth(tasks, index)
-        stages = stages_in(ltl.to_formula(task, NAMES))
+        stages = stages_in(ltl.to_formula(task, names=NAMES))
         assert [tuple(map(set, stage)) for stage in stages] == stages_of(task)
 
 
@@ -203,4 +203,4 @@ def test_tasks_become_formulas():
     ],
 )
 def test_formulas(text):
-    assert ltl.to_formula(task_of(text), NAMES) == text
+    assert ltl.to_formula(task_of(text), names=NAMES) == text

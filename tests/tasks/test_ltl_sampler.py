@@ -61,4 +61,4 @@ def test_propositions_are_uniform():
 def test_types_and_values_in_both_precisions(precision):
     task = ltl.sample_reach_avoid(jax.random.key(3))
     assert [leaf.dtype for leaf in task] == [bool, bool, np.int32]
-    assert ltl.to_formula(task, "abcd") == "!(a | c) U (d & F(a | c))"
+    assert ltl.to_formula(task, names="abcd") == "!(a | c) U (d & F(a | c))"

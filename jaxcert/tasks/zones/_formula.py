@@ -57,7 +57,7 @@ class Remaining(NamedTuple):
     mask: jax.Array
 
 
-def to_formula(task: ReachAvoid, names: Sequence[str] = COLOURS) -> str:
+def to_formula(task: ReachAvoid, *, names: Sequence[str] = COLOURS) -> str:
     """A task as a formula; ``!`` and ``F`` bind tightest, then ``U``, then ``&``, then ``|``.
 
     Args:
