@@ -10,7 +10,6 @@ Reference:
 """
 
 from jaxcert.tasks.zones._formula import ReachAvoid, Remaining, to_formula
-from jaxcert.tasks.zones._network import sequence_policy
 from jaxcert.tasks.zones._robot import COLOURS
 from jaxcert.tasks.zones._zone_env import ENV, Observation
 
@@ -20,6 +19,5 @@ __all__ = [
     "Observation",
     "ReachAvoid",
     "Remaining",
-    "sequence_policy",
     "to_formula",
 ]
