@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._types import Array
 from jaxcert.tasks.zones._robot import COLOURS, NUM_COLOURS
 
 _DEPTH = 3  # of random tasks
@@ -136,7 +135,7 @@ def initial_state(task: ReachAvoid) -> jax.Array:
     return jnp.arange(task.reach.shape[-2] + 1) == 0
 
 
-def step(task: ReachAvoid, state: Array, true_propositions: Array) -> jax.Array:
+def step(task: ReachAvoid, state: jax.Array, true_propositions: jax.Array) -> jax.Array:
     r"""The state after one more position of the trace; first of all the one at which the episode begins.
 
     A state is a set S of stages: what is left to do is :math:`\bigvee_{i \in S} \varphi_i`, with the formulas of
@@ -168,17 +167,17 @@ def step(task: ReachAvoid, state: Array, true_propositions: Array) -> jax.Array:
     return jnp.stack(reached) & jnp.append(kept, True)
 
 
-def is_satisfied(state: Array) -> jax.Array:
+def is_satisfied(state: jax.Array) -> jax.Array:
     """Whether the trace so far satisfies the task, and with it every continuation: from bool[..., depth + 1]."""
     return jnp.asarray(state)[..., -1]
 
 
-def is_violated(state: Array) -> jax.Array:
+def is_violated(state: jax.Array) -> jax.Array:
     """Whether no continuation of the trace can satisfy the task: from bool[..., depth + 1]."""
     return ~jnp.any(jnp.asarray(state), axis=-1)
 
 
-def remaining(task: ReachAvoid, state: Array) -> Remaining:
+def remaining(task: ReachAvoid, state: jax.Array) -> Remaining:
     """A policy's view of a task: the remaining stages, from the most advanced one.
 
     An earlier stage that is also left is not shown. If the most advanced one fails, it is shown again.
