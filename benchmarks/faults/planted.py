@@ -81,9 +81,6 @@ crossings-off-by-one numerics/_crossing.py
 fewer-pairs certificates/_ranking.py
 - whole / num_pairs
 + whole / (num_pairs // 2)
-shift-of-performance-ignored certificates/_shift.py
-- difference_down(thresholds, lower)
-+ thresholds
 radius-of-chi2-without-root certificates/_shift.py
 - jnp.sqrt(radius) * jnp.sqrt(epsilon * (1 - epsilon))
 + radius * jnp.sqrt(epsilon * (1 - epsilon))

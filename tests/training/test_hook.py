@@ -238,7 +238,7 @@ def test_a_policy_that_breaks_down_is_named_and_one_broken_episode_is_told_of():
         ({"bound": "best"}, "bound is 'best'"),
         ({"method": "best"}, "method is 'best'"),
         ({"beta": 2.0}, "beta is 2"),
-        ({"beta": "best"}, "beta is 'best'; expected a number, or 'auto'"),
+        ({"beta": "best"}, "beta is 'best'; expected a number"),
     ],
 )
 def test_settings_are_refused_before_delta_is_spent(tmp_path, changes, words):
