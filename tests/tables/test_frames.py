@@ -277,9 +277,3 @@ def test_each_rollout_knows_its_row(frame):
     np.testing.assert_array_equal(jaxcert.align_tasks(swapped, data)[1].rows, [[2, 4], [1, 3]])
     assert data.place_of((1, 0)) == "row 2: the return of task 'a'"
     assert from_lists([[1.0, 2.0]]).place_of((0, 1)) == "the return of task 0, rollout 1"
-
-
-@SOME_ARE_MISSING
-def test_a_missing_rollout_has_no_row():
-    columns = {"task_id": [3, 7, 3], "episode_id": [0, 0, 1], "total_return": [1.0, 2.0, 3.0]}
-    np.testing.assert_array_equal(from_frame(pd.DataFrame(columns)).rows, [[1, 3], [2, 0]])

@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from saved_files import HEADER, SIX_ROWS, SOME_ARE_MISSING, archive, check_said, parquet, refused, saved, single
 
-from jaxcert import align_tasks, certify
-from jaxcert.report import certificate_record, verify, write_certificates
+from jaxcert import align_tasks
 from jaxcert.tables import read_returns
 
 
@@ -52,14 +51,6 @@ def test_an_array_of_another_name_is_read_if_it_is_named(tmp_path):
     refused(saved(tmp_path, "r.npy", single(wins)), "has one array and no name 'gains'", value="gains")
 
 
-def test_a_certificate_of_a_named_array_verifies(tmp_path):
-    wins = np.ones((20, 3), bool)
-    data = read_returns(saved(tmp_path, "two.npz", archive(steps=wins + 1, won=wins)), value="won")
-    found = certify(data.returns, 0.1, delta=0.1)
-    write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1), data=data)])
-    assert verify(tmp_path / "c.json", data.path).ok
-
-
 def test_npz_with_where_and_digest(tmp_path):
     where = np.array([[True, False], [True, True]])
     content = archive(returns=np.ones((2, 2)), where=where)
@@ -83,11 +74,6 @@ def test_missing_rollouts_are_counted_and_refused_if_strict(tmp_path, kind):
         assert read_returns(path).missing == words
     with pytest.raises(ValueError, match=re.escape(f"{path}: {words}; expected as many of every task")):
         read_returns(path, strict=True)
-
-
-def test_strict_takes_a_file_in_which_none_is_missing(tmp_path):
-    full = archive(returns=np.ones((2, 2)), where=np.ones((2, 2), bool))
-    assert read_returns(saved(tmp_path, "r.npz", full), strict=True).missing == ""
 
 
 @SOME_ARE_MISSING
@@ -217,15 +203,6 @@ def test_missing_pyarrow_is_named_with_its_extra(tmp_path, monkeypatch, name):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"pyarrow.*pip install '.\[io\]'"):
         read_returns(path)
-
-
-def test_files_of_different_tasks_are_named(tmp_path):
-    files = [tmp_path / "new.csv", tmp_path / "old.csv"]
-    for file, labels in zip(files, ("ab", "abc"), strict=True):
-        file.write_text("task_id,total_return\n" + "".join(f"{label},0.5\n" for label in labels))
-    data = [read_returns(file, trial=None) for file in files]
-    with pytest.raises(ValueError, match=r"old.csv has the task 'c', .*new.csv has not"):
-        align_tasks(*data)
 
 
 def test_an_array_of_several_policies_is_told_the_way_on(tmp_path):

@@ -9,9 +9,7 @@ import pytest
 from saved_files import check_said, refused
 from tool_files import evaluations, monitor
 
-import jaxcert
-from jaxcert.report import certificate_record, verify, write_certificates
-from jaxcert.tables import read_returns, returns_facts
+from jaxcert.tables import read_returns
 
 MONITORS = "{task}/monitor.csv"
 EVALUATIONS = "{task}/evaluations.npz"
@@ -221,27 +219,10 @@ def test_files_that_do_not_belong_together_are_refused(evaluated):
     refused(evaluated, "has evaluations of Stable-Baselines3, t1/evaluations.npz has monitors of", task=EVALUATIONS)
 
 
-def test_cut_files_are_refused(evaluated):
-    path = evaluated / "t1" / "evaluations.npz"
-    path.write_bytes(path.read_bytes()[:300])
-    refused(evaluated, "cannot be read as a zip archive, damaged or cut short", at=path, task=EVALUATIONS)
-
-
 def test_own_arrays_beside_those_of_evaluations_are_own(tmp_path):
     path = tmp_path / "own.npz"
     np.savez(path, returns=np.ones((3, 2)), timesteps=np.arange(2), results=np.zeros((2, 5)))
     assert (read_returns(path).returns.shape, read_returns(path).told) == ((3, 2), "")
-
-
-def test_a_certificate_of_a_folder_is_verified(runs, tmp_path):
-    data = read_returns(runs, task=MONITORS)
-    assert returns_facts(runs) == {}
-    found = jaxcert.certify(data.returns, -3.0, support=(-4, 8), delta=0.5)
-    path = tmp_path / "certificate.json"
-    write_certificates(path, [certificate_record(found, support=(-4, 8), data=data)])
-    assert verify(path, runs).ok
-    monitor(runs / "b" / "monitor.csv", [1.5, 2.51])
-    assert "sha256" in str(verify(path, runs))
 
 
 SEEDS = [f"env{env},seed={seed}/eval.csv" for env in range(3) for seed in range(2)]
