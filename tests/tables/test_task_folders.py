@@ -193,7 +193,7 @@ WRONG_ARRAYS = {
         "row 2: results is nan, expected a finite number",
     ),
     "results empty": ({"results": np.ones((2, 0))}, "has no episode"),
-    "steps": ({"timesteps": np.array([2000, 1000])}, f"{NO_STEPS}[2000, 1000]; expected steps of checkpoints that go up"),
+    "steps": ({"timesteps": np.array([2000, 1000])}, f"{NO_STEPS}[2000, 1000]; expected steps of checkpoints that"),
     "steps 0d": ({"timesteps": np.array(7)}, f"{NO_STEPS}7"),
     "steps text": ({"timesteps": np.array(["a", "b"])}, f"{NO_STEPS}['a', 'b']"),
     "successes": ({"successes": np.ones((2, 4), bool)}, f"array 'successes' has shape (2, 4); {NO_SHAPE}"),

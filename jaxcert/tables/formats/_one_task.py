@@ -47,9 +47,7 @@ def _read_evaluations(content: Content) -> Any:
     arrays = read_arrays(content.data, _EVALUATIONS, ["successes"])
     steps = arrays.pop("timesteps")
     if steps.dtype.kind not in "iu" or steps.ndim != 1 or not steps.size or np.any(np.diff(steps) <= 0):
-        raise ValueError(
-            f"array 'timesteps' is {steps.tolist()!s:.60}; expected steps of checkpoints that go up"
-        )
+        raise ValueError(f"array 'timesteps' is {steps.tolist()!s:.60}; expected steps of checkpoints that go up")
     for name, array in arrays.items():
         if array.ndim != 2 or array.shape != (len(steps), *arrays["results"].shape[1:]):
             raise ValueError(f"array {name!r} has shape {array.shape}; expected [{len(steps)} checkpoints, episodes]")
