@@ -391,7 +391,7 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
         for j, row in enumerate(record["rows"]):
             yield None, (place := f"certificate {i + 1}, row {j + 1} of {len(record['rows'])}")
             try:
-                lacking, others = columns - row.keys(), row.keys() - columns - chosen - {"witness", "advice"}
+                lacking, others = columns - row.keys(), row.keys() - columns - chosen - {"witness"}
                 need(not lacking, f"it has no {', '.join(sorted(lacking))}")
                 need(not others, f"it has {', '.join(sorted(others))}, which its question does not allow")
                 before, found, after = row["sentence"].partition(start)
