@@ -2,7 +2,6 @@
 
 import functools
 import hashlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -101,16 +100,12 @@ def test_a_folder_has_no_columns_and_needs_a_pattern(runs, tmp_path, task, words
 def test_one_monitor_is_one_task(runs):
     path = runs / "a" / "monitor.csv"
     refused(path, "holds the episodes of one environment, which are one task, and no sample of tasks")
-    refused(path, f"read_returns({str(runs)!r}, task='{{task}}/monitor.csv')")
-    named = monitor(runs / "walk.monitor.csv", [1])
-    refused(named, f"{str(runs)!r} --task-from-path '{{task}}.monitor.csv'")
-
-
-def test_one_monitor_is_refused_from_its_own_folder(runs, monkeypatch):
-    """The folder that is named is the one that holds those of the tasks, from wherever it is read."""
-    monkeypatch.chdir(runs / "a")
-    refused(Path("monitor.csv"), "read_returns('..', task='{task}/monitor.csv')")
-    assert len(read_returns("..", task=MONITORS).returns) == len(read_returns(runs, task=MONITORS).returns)
+    refused(
+        path, "a file per task in a folder, whose paths name the tasks", "'{task}/monitor.csv' or '{task}.monitor.csv'"
+    )
+    refused(
+        monitor(runs / "walk.monitor.csv", [1]), "(on the command line --task-from-path), such as '{task}/monitor.csv'"
+    )
 
 
 def test_what_else_a_monitor_logs_is_read_by_name(tmp_path):
@@ -171,7 +166,7 @@ def test_of_evaluations_the_last_one_is_read(evaluated):
     assert data.told == "read as evaluations of Stable-Baselines3: 3 files of 3 tasks, value results"
     path = evaluated / "t0" / "evaluations.npz"
     refused(path, "its rows are checkpoints of one environment, not tasks; the last of them gives the mean of one task")
-    refused(path, f"{str(evaluated)!r} --task-from-path '{{task}}/evaluations.npz'")
+    refused(path, "such as '{task}/evaluations.npz'")
 
 
 def test_successes_of_evaluations(evaluated):

@@ -34,17 +34,9 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[R
     content = Content(data)
     kind = kind_of(content, (*OF_ONE_TASK, *FORMATS), own=own)
     if isinstance(kind, OneTask):
-        raise ValueError(f"{kind.alone}; {_a_file_per_task(path)}")
+        name = ".".join(path.name.split(".")[-2:])
+        raise ValueError(
+            f"{kind.alone}; expected a file per task in a folder, whose paths name the tasks, as task (on the command "
+            f"line --task-from-path), such as '{{task}}/{name}' or '{{task}}.{name}'"
+        )
     return None if kind is None else arranged(kind, kind.read(content), roles)
-
-
-def _a_file_per_task(path: Path) -> str:
-    """How to read this file with other tasks: the label is in its name, if that has a part of its own."""
-    own, dot, rest = path.name.partition(".")
-    folder, pattern = path.parent, f"{{task}}.{rest}"
-    if not (own and dot and "." in rest):  # the folder that holds its folder, as it is named from here
-        folder, pattern = (folder.parent if folder.name not in ("", "..") else folder / ".."), f"{{task}}/{path.name}"
-    return (
-        f"expected a file per task in a folder, whose paths name the tasks: read_returns({str(folder)!r}, "
-        f"task={pattern!r}), or on the command line {str(folder)!r} --task-from-path {pattern!r}"
-    )
