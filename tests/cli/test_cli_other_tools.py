@@ -90,7 +90,7 @@ def test_a_folder_is_read_with_the_tasks_from_the_paths(folder):
     session(f"""
         {proposed(told)} --json c.json --report p.html -> ^runs: 3 tasks, 2 rollouts each | read as monitors of Stable
         verify c.json runs -> = verified: 1 certificate, 1 statement
-        certify runs/a/monitor.csv {asked} => on the command line 'runs' --task-from-path '{{task}}/monitor.csv'
+        certify runs/a/monitor.csv {asked} => --task-from-path), such as '{{task}}/monitor.csv'
     """)
     assert "<pre>jaxcert verify c.json runs</pre>" in (folder / "p.html").read_text()
 
