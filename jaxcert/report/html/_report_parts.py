@@ -14,7 +14,7 @@ from jaxcert.certificates._access import Answer
 from jaxcert.certificates._figures import Told
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
-from jaxcert.report._curve import MOST_POINTS, step_curve, thinned
+from jaxcert.report._curve import step_curve, thinned
 from jaxcert.report._in_words import column_texts
 from jaxcert.report._reasons import Sample
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines, place_legend
@@ -43,12 +43,12 @@ def curve_svg(certificate: Certificate, sample: Sample, *, is_curve: bool) -> st
     """Certified safety by threshold: at each step, with the requested points if they are few, or at the thresholds that
     were asked for if no bounds were counted; and the share of the sampled tasks.
     """
-    shown = step_curve(certificate, max_points=MOST_POINTS) if counts_bounds(certificate) else certificate
+    shown = step_curve(certificate) if counts_bounds(certificate) else certificate
     points, is_all = [], not is_curve and len(shown) == 1
     if not is_curve and len(certificate) <= _MOST_REQUESTED and not is_all:
         points = list(zip(certificate.thresholds.tolist(), certificate.safety.tolist(), strict=True))
     with _axes() as ax:
-        some = thinned(np.sort(sample.means), MOST_POINTS)
+        some = thinned(np.sort(sample.means))
         plot_certificates(shown if is_all else {"certified": shown}, points=points, sampled=some, ax=ax)
         ax.set(xlabel="difference" if sample.policies else "threshold", ylabel="share of tasks", title="")
         ax.get_legend().remove() if is_all else place_legend(ax)
