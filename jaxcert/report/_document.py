@@ -19,21 +19,6 @@ from jaxcert._files import content_of, parsed
 from jaxcert._version import __version__
 from jaxcert.questions import QUESTIONS
 
-_THEORY = "jaxcert, theory page"
-REFERENCES = {
-    "betting": f"{_THEORY}, section 3.5; Ming, Shen and Wang, arXiv 2603.10329, theorem 1",
-    "clopper_pearson": "Clopper and Pearson, Biometrika 26, 1934",
-    "dkw": "Massart, Annals of Probability 18, 1990, corollary 1",
-    "empirical_bernstein": "Maurer and Pontil, COLT 2009, theorem 4",
-    "hoeffding": "Hoeffding, Journal of the American Statistical Association 58, 1963, theorem 2",
-    "binomial": f"{_THEORY}, section 2",
-    "scenario": "Schnitzer, Jackermeier, Abate and Parker, ICML 2026, arXiv 2602.02098, theorem 5.1",
-    "soft": f"{_THEORY}, section 9",
-    "attained": f"{_THEORY}, section 12",
-    "equal_local_levels": f"{_THEORY}, section 15",
-    "attained_levels": f"{_THEORY}, section 12.4",
-}
-
 
 def assumptions_of(questions: Iterable[str]) -> list[str]:
     """What certificates rest on that answer these questions, with all that was to be settled before the data."""

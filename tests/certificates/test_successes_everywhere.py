@@ -163,7 +163,6 @@ def test_a_record_is_verified_and_alterations_are_found(tmp_path, name, masked):
     record = certificate_record(found, support=(0, 1), data=data)
     write_certificates(tmp_path / "c.json", [record])
     assert verify(tmp_path / "c.json", tmp_path / "r.npz").differences == ()
-    assert record["references"]["attained"] == "jaxcert, theory page, section 12"
     record["rows"][-1]["safety"] += 1e-3
     write_certificates(tmp_path / "c.json", [record])
     assert not verify(tmp_path / "c.json", tmp_path / "r.npz").ok
