@@ -43,15 +43,13 @@ def write_report(
     path: str | PathLike[str],
     certificate: Any,
     *,
-    returns: Array,
+    returns: Array | Returns,
     support: tuple[float, float] | None = None,
-    where: Array | None = None,
     tasks: Sequence[Any] | None = None,
     wanted: float | None = None,
     advice: Sequence[Advice | None] | None = None,
     title: str | None = None,
-    data: ReturnsFile | None = None,
-    against: Returns | None = None,
+    against: Array | Returns | None = None,
     policies: tuple[str, str] | None = None,
     findings: Sequence[Finding] | None = None,
     protocol: str | None = None,
@@ -72,15 +70,14 @@ def write_report(
         path: the file, `.html`.
         certificate: the answer to a question of `jaxcert.questions`, about one policy or two; of a batch one element,
             `certificate[0, 7]`, with its returns, `returns[0, 7]`.
-        returns: float[n, m], from which it was computed; of two policies those of A.
+        returns: float[n, m], from which it was computed, or a table or file with them, such as of
+            `jaxcert.tables.read_returns`; of two policies those of A.
         support: (a, b), as declared; None for a question that needs none.
-        where: bool[n, m], which rollouts count; all by default.
         tasks: the names of the tasks, [n], such as `data.tasks`; by default their places, from 0.
         wanted: a safety, of which the page says why it is not certified; by default any above 0.
         advice: of `jaxcert.planning.advise`, for that safety; by default as given there.
         title: heading of the page, such as the name of policy and tasks; by default the names of A and B, or of a file.
-        data: the file that the returns were read from.
-        against: the returns of policy B, if it is about two, with tasks in the order of A's (`jaxcert.align_tasks`).
+        against: the same of policy B, if it is about two, with tasks in the order of A's (`jaxcert.align_tasks`).
         policies: what A and B are called; by default by the names of their files.
         findings: of `jaxcert.diagnostics.diagnose`; None if it was not called.
         protocol: the digest of the protocol that was locked beforehand.
@@ -115,15 +112,18 @@ def write_report(
     if wanted is not None:
         check_open_unit("wanted", wanted)
     sentences = [row["sentence"] for row in rows_of(certificate, asked)]
-    own = Returns(np.asarray(returns), None if where is None else np.asarray(where), np.arange(np.shape(returns)[0]))
-    both, called = ([own], ()) if against is None else ([own, against], _called(policies, data, against))
-    for each in both:
-        if each.returns.ndim != 2 or len(each.returns) != certificate.num_tasks:
-            shape = each.returns.shape
+    both = [
+        each if isinstance(each, Returns) else Returns(np.asarray(each), None, np.arange(len(each)))
+        for each in ([returns] if against is None else [returns, against])
+    ]
+    called = () if against is None else _called(policies, *both)
+    for shape in (np.shape(each.returns) for each in both):
+        if len(shape) != 2 or shape[0] != certificate.num_tasks:
             raise ValueError(f"certificate is of {certificate.num_tasks} tasks, returns have shape {shape}")
-    means = own.means if against is None else own.means - against.means
+    own, *other = both
+    means = own.means if against is None else own.means - other[0].means
     sample = Sample(means, support, both, names_of(tasks, certificate.num_tasks), tuple(called))
-    settings = settings_table(certificate, asked, sample, [data, *both[1:]])
+    settings = settings_table(certificate, asked, sample)
     fixed = 0 if is_curve and not together else len(sentences)  # rows with a sentence, as they were fixed beforehand
     if advice is None and asked.advised and (support is not None or not asked.has_support) and fixed:
         known: dict[str, Any] = {"num_rollouts": sample.num_rollouts, "safety": wanted, "limit": MOST_REASONS}
@@ -134,7 +134,7 @@ def write_report(
         "report.html.j2",
         [asked],
         kind="Certificate for a fixed list of tasks" if asked.listed else "Certificate for new tasks",
-        title=title or " against ".join(called) or ("Certificate" if data is None else data.path.name),
+        title=title or " against ".join(called) or (own.path.name if isinstance(own, ReturnsFile) else "Certificate"),
         date=date,
         asked=asked,
         witnessed=asked.name in WITNESSES,
