@@ -81,8 +81,7 @@ CERTIFICATES |= {
     "certify_cvar": of(
         certify_cvar, "returns alpha cap delta low high", alpha=LEVELS, cap=(0.7, 0.8), delta=(0.5, 0.6)
     ),
-    "certify_episode-all": of(certify_episode, "returns thresholds delta", rollouts="all"),
-    "certify_episode-first": of(certify_episode, "returns thresholds delta", rollouts="first"),
+    "certify_episode": of(certify_episode, "returns thresholds delta"),
     "certify_mean_difference": of(certify_mean_difference, "returns_a returns_b delta low high", returns_b=OTHERS),
     "certify_ranking": of(certify_ranking, "returns delta low high", returns=RANKED),
 }

@@ -12,10 +12,10 @@ from jaxcert._types import Array, Numeric
 from jaxcert._validation import is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._arguments import (
-    AUTO,
     Returns,
     divided,
     given_bounds,
+    is_auto,
     levels_of,
     padded_rows,
     prepare_thresholds,
@@ -97,7 +97,7 @@ def certify_band(
     sample = sample_of(per_task, returns, support, where, validate)
     row = None if thresholds is None else thresholds_of(sample, thresholds, validate)
     words: dict[str, Any] = {"bound": per_task.name, "quantity": quantity_of(per_task.name, returns)}
-    if method.counts_successes and (beta is None or (isinstance(beta, str) and beta == AUTO)):
+    if method.counts_successes and (beta is None or is_auto(beta)):
         delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
         row = GRID.astype(sample.dtype) if row is None else row
         fields = fields_of_band(sample, padded_rows(row, sample), delta)

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, task_bounds
-from jaxcert.certificates._arguments import Returns, as_row, chosen_level, padded_rows, refuse_choice
+from jaxcert.certificates._arguments import Returns, as_row, is_auto, padded_rows
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._attained_limits import FEW, limits_each, limits_of_few
 from jaxcert.certificates._certificate import Certificate, answer, quantity_of
@@ -98,9 +98,7 @@ def certify_safety_level(
     """
     returns = as_successes(returns, support, where, bound, method)
     per_task, chosen = defaults(bound, method, returns, beta)
-    if chosen.counts_successes and isinstance(beta, str):
-        beta = chosen_level(chosen, delta, beta, 0, np.dtype(float))
-    refuse_choice(beta, "a number, or None for the largest level that costs nothing")
+    beta = None if chosen.counts_successes and is_auto(beta) else beta
     if chosen.tail is None:
         raise ValueError(f"{chosen.name} adds up evidence and counts no lower bounds; expected another method")
     sample = sample_of(per_task, returns, support, where, validate)

@@ -18,7 +18,7 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.report import check_certificate, check_trials
 from jaxcert.report._document import assumptions_of, certificate_document, document_text, read_certificate
 from jaxcert.report._recompute import support_of
-from jaxcert.report._recorded_files import only_warned_of_rows, recorded_roles, rows_read, takes_metrics
+from jaxcert.report._recorded_files import recorded_roles, rows_read, takes_metrics, warned_of_rows
 from jaxcert.report._witness import Sample
 from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.tables._file_tables import unpacked
@@ -89,7 +89,7 @@ def _check_rows(document: bytes, returns: str | PathLike[str], *, metric: bool) 
 
     def read(data: Any) -> tuple[Any, ...]:
         nonlocal told
-        with only_warned_of_rows():  # the SHA-256 shows whether the certificate describes this file
+        with warned_of_rows():  # the SHA-256 shows whether the certificate describes this file
             file = read_by(returns, recorded_roles(data, metric=metric))
         told = rows_read([file])
         return exactly(file)

@@ -30,10 +30,8 @@ class AdaptiveCertificate:
         certificate: the certificate at the thresholds, with ``num_rollouts_used`` for each task.
         state: of the experiment, with ``passed`` and ``num_rollouts``.
         tasks: a pytree of arrays [n, ...].
-        num_started: rollouts that began, in all: the cost, with those that were not needed in the end.
-        num_unfinished: how many of them were under way at the end, for open tasks.
+        num_started: rollouts in all: the cost, with those that were not needed in the end.
         rollout_task: the task of each rollout, in the order in which they were taken in, int32[r]; -1 after the last.
-            Rollouts that were taken in at the same moment are listed task by task.
         rollout_return: the return of each, float[r]; NaN after the last.
         deterministic: whether the policy declares itself deterministic; None if it does not say.
     """
@@ -42,7 +40,6 @@ class AdaptiveCertificate:
     state: SequentialState
     tasks: Any
     num_started: jax.Array
-    num_unfinished: jax.Array
     rollout_task: jax.Array
     rollout_return: jax.Array
     deterministic: bool | None = dataclasses.field(metadata={"static": True})
@@ -66,8 +63,6 @@ class AdaptiveCertificate:
 
     def growth(self, index: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """How the certificate grew: rollouts taken in, and the safety certified from then on.
-
-        With many more slots than tasks, many rollouts are taken in at the same moment, in the order of the tasks.
 
         Args:
             index: which threshold.

@@ -216,6 +216,25 @@ def test_a_page_of_two_policies_says_which_is_which(tmp_path):
     assert "mean return" not in text
 
 
+@pytest.mark.parametrize("certify", [jaxcert.certify_suite, jaxcert.certify_each_task])
+def test_a_list_with_too_few_trials_says_so_and_how_many_it_takes(tmp_path, certify):
+    """The numbers are what the function itself says of results that are as good as can be."""
+    passed = np.arange(3) < np.tile([3, 2, 0, 3], 10)[:, None]
+    text = write(tmp_path, certify(passed, 0.8, delta=0.05), returns=passed).read_text()
+    (found,) = re.findall(
+        "all tasks at threshold 0.8[0-9]*:</strong> with 3 trials of each at most (\\d+) of 40 tasks can", text
+    )
+    (needed,) = re.findall(r"for all of them it takes (\d+) trials of each, if these go as well as can be\.", text)
+    least = int(needed)
+    at_best = [int(certify(np.ones((40, m), bool), 0.8, delta=0.05).num_good[0]) for m in (3, least - 1, least)]
+    assert at_best[0] == int(found)
+    assert at_best[1] < at_best[2] == 40
+    enough = np.ones((40, least), bool)
+    assert "trials of each" not in write(tmp_path, certify(enough, 0.8, delta=0.05), returns=enough).read_text()
+    never = write(tmp_path, certify(passed, 1.0, delta=0.05), returns=passed).read_text()
+    assert "; 200 trials are too few for all of them" in never
+
+
 def test_a_page_of_a_list_or_a_mean_says_nothing_of_sampling_or_of_bounds_that_it_has_not(tmp_path, certificate):
     mean = jaxcert.certify_suite_mean(RETURNS, **SETTINGS)
     text = write(tmp_path, mean).read_text()

@@ -18,6 +18,7 @@ from jaxcert.training._checkpoint_budget import CheckpointBudget, Ledger
 pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 X = np.random.default_rng(0).uniform(size=(4, 3))
 TABLE = "task_id,episode_id,total_return\n" + "".join(f"{i},{j},{X[i, j]}\n" for i in range(4) for j in range(3))
+COLUMNS = {"task_id": np.repeat(np.arange(4), 3), "episode_id": np.tile(np.arange(3), 4), "total_return": X.ravel()}
 
 
 def _certificate(path):
@@ -34,7 +35,7 @@ def _log(path):
 READERS = {
     "r.npz": (lambda path: write_returns(path, X, facts={"a": 1}), (read_returns, returns_facts)),
     "r.npy": (lambda path: np.save(path, X), (read_returns,)),
-    "r.parquet": (lambda path: write_returns(path, X, facts={"a": 1}), (read_returns, returns_facts)),
+    "r.parquet": (lambda path: parquet.write_table(pa.table(COLUMNS), path), (read_returns,)),
     "r.csv": (lambda path: path.write_text(TABLE), (read_returns,)),
     "r.csv.gz": (lambda path: path.write_bytes(gzip.compress(TABLE.encode(), mtime=0)), (read_returns,)),
     "p.toml": (
