@@ -14,7 +14,7 @@ from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_open_unit, require_real
 from jaxcert.certificates._access import Answer
 from jaxcert.certificates._certificate import EXPECTED_RETURN, Status
-from jaxcert.certificates._figures import Told, ceil_figures, floor_figures, nothing, short_figures
+from jaxcert.certificates._figures import ceil_figures, floor_figures, nothing
 from jaxcert.certificates._interval import half_of
 from jaxcert.certificates._question import Option, Question, Rows
 from jaxcert.certificates._safety_level import certify_safety_level
@@ -43,16 +43,13 @@ class SpreadCertificate(Answer):
     question = "spread"
     _decimals: ClassVar = {**Answer._decimals, "tail": ceil_figures}
 
-    def _told(self, index: int) -> Told:
+    def _told(self, index: int) -> str:
         if self.status != Status.CERTIFIED:
             return nothing(f"the spread of the {self.quantity}", self._note(index))
-        tail, upper = ceil_figures(float(self.tail)), ceil_figures(float(self.upper))
-        return Told(
-            f"of new tasks from the same distribution, at most a share of {tail} has an {self.quantity} "
-            f"below {floor_figures(float(self.lower))}, and at most as many one above "
-            f"{ceil_figures(float(self.upper), 7)}.",
-            f"Between {short_figures(float(self.lower))} and {upper} on most new tasks",
-            f"is the {self.quantity}, but for a share of {tail} at either end",
+        return (
+            f"of new tasks from the same distribution, at most a share of {ceil_figures(float(self.tail))} has an "
+            f"{self.quantity} below {floor_figures(float(self.lower))}, and at most as many one above "
+            f"{ceil_figures(float(self.upper), 7)}."
         )
 
 

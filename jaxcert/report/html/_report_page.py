@@ -19,9 +19,8 @@ from jaxcert.report._in_words import axis_of, certified_columns, intervals_of
 from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.html._report_parts import (
-    MOST_HEADLINES,
+    MOST_ROWS,
     curve_svg,
-    headline,
     intervals_svg,
     misses_of,
 )
@@ -35,7 +34,6 @@ from jaxcert.report.html._report_tables import (
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 
-_MOST_SENTENCES = 5
 _NO_NAMES = "policies is not given; expected the names of A and B, so that the page says which is which"
 
 
@@ -60,10 +58,10 @@ def write_report(
 ) -> None:
     """Write a certificate as one page of HTML, to read, print and send, which needs no other file and no network.
 
-    The page has the statement as a headline and in full, a figure, the tasks that are not shown to reach the threshold,
+    The page has the statement, a figure, the tasks that are not shown to reach the threshold,
     advice, assumptions, likely mistakes, settings, and how to check and cite it. It holds no
     single return, no name of a task that is not given here, and of a file its name and its SHA-256. Certified numbers
-    are rounded to the safe side. Of several thresholds the first three, as they were given, have a headline: the
+    are rounded to the safe side. Of several thresholds the first five, as they were given, have a sentence: the
     largest or the best would be a choice after a look at the data.
 
     Args:
@@ -128,7 +126,6 @@ def write_report(
     if advice is None and asked.advised and (support is not None or not asked.has_support) and fixed:
         known: dict[str, Any] = {"num_rollouts": sample.num_rollouts, "safety": wanted, "limit": MOST_REASONS}
         advice = advise(certificate, support=support, **known)
-    lines = [headline(certificate, i) for i in range(min(fixed, MOST_HEADLINES))]
     write_page(
         path,
         "report.html.j2",
@@ -143,8 +140,7 @@ def write_report(
         together=together,
         confidence=confidence(float(certificate.delta)),
         not_about=certificate.not_about,
-        headlines=[line._replace(about=naming(line.about, sample.policies)) for line in lines],
-        sentences=[naming(sentence, sample.policies) for sentence in sentences[: min(fixed, _MOST_SENTENCES)]],
+        sentences=[naming(sentence, sample.policies) for sentence in sentences[: min(fixed, MOST_ROWS)]],
         rows=rows_of_table(certified_columns(certificate, asked)),
         num_rows=len(sentences),
         misses=misses_of(certificate, asked, sample, fixed),

@@ -1,4 +1,4 @@
-"""The parts of a page: its opening, for readers who skip the numbers, and its figures, as elements in its colours."""
+"""The parts of a page: its figures, as elements in its colours, and the tasks that miss."""
 
 import contextlib
 import io
@@ -10,8 +10,6 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.certificates import Certificate
-from jaxcert.certificates._access import Answer
-from jaxcert.certificates._figures import Told
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.report._curve import step_curve, thinned
@@ -31,12 +29,6 @@ _SVG = {"svg.fonttype": "none", "svg.hashsalt": "jaxcert", "font.size": 9, "font
 _VARIABLES = {"#000000": "currentColor", GRID: "var(--grid)", GREY: "var(--soft)"} | {
     colour: f"var(--curve-{i + 1})" for i, colour in enumerate(COLOURS[:2])
 }
-
-
-def headline(certificate: Answer, index: int) -> Told:
-    """The statement of one row of a concrete certificate without batch axes; figures are on the safe side."""
-    told = certificate._told(index)
-    return told._replace(about=f"{told.about}, w{certificate._start[1:]}")
 
 
 def curve_svg(certificate: Certificate, sample: Sample, *, is_curve: bool) -> str:
@@ -84,14 +76,14 @@ def _svg(ax: Any) -> str:
     return element
 
 
-# Rows that have a headline, their tasks and their advice: the first ones, as they were fixed before the data were seen.
-MOST_HEADLINES = 3
+# Rows that have a sentence, and their tasks: the first ones, as they were fixed before the data were seen.
+MOST_ROWS = 5
 # Tasks that are named; more are counted.
 _NAMED = 20
 
 
 def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: int) -> list[dict[str, Any]]:
-    """For each row with a headline, or requirement, the tasks that miss its threshold, where it is known which: their
+    """For each row with a sentence, or requirement, the tasks that miss its threshold, where it is known which: their
     number, the listed names, and how many more there are.
     """
     if certificate.metrics:
@@ -101,7 +93,7 @@ def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: in
         return []
     column = next(name for name, field in question.rows.columns.items() if field == "thresholds")
     shown, found = column_texts(certificate, question, column), []
-    for i in range(min(num_rows, MOST_HEADLINES)):
+    for i in range(min(num_rows, MOST_ROWS)):
         missing = question.missing(certificate, i)
         if missing is not None and missing.any():
             found.append(_missed(shown[i], sample, np.flatnonzero(missing), sample.means))
