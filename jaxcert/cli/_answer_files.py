@@ -132,9 +132,7 @@ def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **h
         own = dataclasses.replace(own, columns=own.columns._replace(value=", ".join(request.metrics)))
     page = {
         **page_of(request, of_policies),
-        "returns": own.returns,
-        "where": own.where,
-        "data": own,
+        "returns": own,
         "findings": answer.findings,
         "support": answer.support,
         "wanted": request.wanted,
