@@ -11,15 +11,10 @@ import numpy as np
 
 from jaxcert.bounds._bound import Bound, apply_bound, evaluate
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import Certificate
 from jaxcert.certificates._attained import attained_level
 from jaxcert.certificates._method import BINOMIAL
-from jaxcert.certificates._registry import METHODS
-from jaxcert.certificates._soft import least_evidence, shares
-from jaxcert.numerics._calibration import calibrated
 from jaxcert.numerics._rounding import cast, unit_roundoff
 from jaxcert.planning._least_tasks import MOST_TASKS, least_number, safety_of
-from jaxcert.questions import question_of
 from jaxcert.returns._sample import Sample, support_for
 from jaxcert.returns.summaries import Histogram
 
@@ -44,14 +39,6 @@ class BestTask:
     def up(self, threshold: float) -> float:
         """The threshold, rounded as in the certificate."""
         return float(cast(threshold, self.dtype, "up"))
-
-    def least_beta(self, threshold: float, num_rollouts: int) -> float | None:
-        """The least beta, in steps of 0.01, with which this many rollouts reach the threshold; None if none up to 0.99
-        does.
-        """
-        wanted = self.up(threshold)
-        step = least_number(lambda i: self.highest(num_rollouts, i / 100) >= wanted, 0, 99)
-        return step / 100 if step else None
 
     def least_rollouts(self, threshold: float, beta: float) -> int:
         """The fewest rollouts that pass, where one fewer does not; 0 if no number up to a million suffices."""
@@ -109,40 +96,6 @@ class Most(NamedTuple):
 def reaches(safety: float, wanted: float) -> bool:
     """Whether that is as much as wanted; for a wanted safety of 0, more than nothing."""
     return safety >= wanted if wanted > 0 else safety > float(np.finfo(np.float32).eps)
-
-
-def most_together(certificate: Certificate, num_rollouts: int | None) -> Most | None:
-    """The highest safety if the method adds up tasks or chooses among levels; None for unknown numbers of rollouts."""
-    method = METHODS[certificate.method]
-    if method.bound is None:
-        assert method.choice
-        return _of_levels(certificate, method.choice)
-    if num_rollouts or question_of(certificate).stops:
-        return _of_shares(certificate, method.bound.name, num_rollouts)
-    return None
-
-
-def _of_shares(certificate: Certificate, bound: str, num_rollouts: int | None) -> Most:
-    """If each task has a share of 1."""
-    dtype, alpha = certificate.safety.dtype, float(certificate.beta)
-    least = 0.0 if question_of(certificate).stops else least_evidence(num_rollouts or 0, dtype)
-    _, low = shares(jnp.ones((), dtype), certificate.beta, least)
-    best, delta = BestTask(bound, (float(low), 1.0), dtype), float(certificate.delta)
-
-    def safety(n: int) -> float:
-        return max(1 - (1 - best.highest(n, delta)) / (1 - alpha), 0.0)
-
-    return Most(safety, lambda wanted: best.least_rollouts(1 - (1 - alpha) * (1 - wanted), delta))
-
-
-def _of_levels(certificate: Certificate, betas: tuple[float, ...]) -> Most:
-    """If each task passes at every level; the smallest level is best then."""
-    method, dtype, delta = METHODS[certificate.method], certificate.safety.dtype, float(certificate.delta)
-
-    def safety(n: int) -> float:
-        return float(safety_of(method, 0, n, betas[0], calibrated(n, delta, betas), dtype))
-
-    return Most(safety)
 
 
 def most_of_successes(levels: np.ndarray, deltas: np.ndarray) -> Most:

@@ -1,18 +1,15 @@
 """A design, the settings to fix before an experiment with its expected result; and a plan, the table of designs."""
 
 import dataclasses
-import json
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxcert._validation import check_count, check_open_unit
-from jaxcert.certificates._access import plain
 from jaxcert.certificates._arguments import choose
 from jaxcert.planning._designs import DESIGNS, Kind, Wish
-from jaxcert.returns._required import Side
 
 # Smaller probabilities are shown as about 0.
 _LEAST, _NOTHING = 0.0005, "about 0"
@@ -149,8 +146,6 @@ class Plan:
         reachable: a design whose value is the safety that it certifies in the wanted share of cases, where none is sure
             to reach the wanted one.
         wish: of ``plan``: support, delta, threshold and safety, and the sides of requirements.
-        costs: of ``plan``: per task, per rollout, and the budget.
-        considered: of ``plan``: the best one for each kind of design and each number of rollouts, in their order.
         num_tasks: of a table: the fewest tasks of each of its cells, integers; 0 for none, or more than a million.
 
     Example:
@@ -169,8 +164,6 @@ class Plan:
     power: float | None = None
     reachable: Design | None = None
     wish: Wish | None = None
-    costs: Costs | None = None
-    considered: tuple[Design, ...] = ()
     num_tasks: np.ndarray | None = dataclasses.field(default=None, compare=False)
 
     @property
@@ -183,32 +176,6 @@ class Plan:
         rows = [list(self.table), *zip(*self.table.values(), strict=True)]
         lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
         return "\n".join(filter(None, [self.heading, self.notice, *lines, *self.remarks]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for strict JSON."""
-        named = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {name: _plain(value) for name, value in named.items() if value is not None and name != "table"}
-
-    def to_json(self) -> str:
-        """The same as strict JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False, indent=2)
-
-
-def _plain(value: Any) -> Any:
-    """The values for JSON; for a design, with the arguments that ``certify`` takes besides beta."""
-    if isinstance(value, Design):
-        return _plain({**dataclasses.asdict(value), "arguments": dict(value.kind.arguments)})
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, Side):
-        return str(value)
-    if isinstance(value, Wish | Costs):
-        return _plain(value._asdict())
-    if isinstance(value, dict):
-        return {key: _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    return plain(value)
 
 
 def allocated(num_tasks: int, strata: Sequence[str]) -> dict[str, int]:

@@ -98,7 +98,6 @@ def plan(
     source = PilotOfMetrics(pilot, wish.sides) if wish.sides else source_of(pilot, support)
     simulation = Simulation(source, goal.wish, max_rollouts, (seed,))
     kinds = _kinds(designs, wish, source)
-    considered = searched(goal, simulation, kinds)
     doubting, sure, doubtful = None, [], None
     if isinstance(source, PilotReturns):
         reordered = ReorderedPilot(source)
@@ -107,7 +106,7 @@ def plan(
         doubting = goal.doubting(source.num_tasks)
         found = searched(doubting, doubtful, kinds)
         sure = [each for each in sorted(found, key=doubting.key)[:1] if doubting.is_met(each)]
-    chosen = different(considered, goal)[: MOST_SHOWN - len(sure)]
+    chosen = different(searched(goal, simulation, kinds), goal)[: MOST_SHOWN - len(sure)]
     finish = Finish(goal, simulation, len(chosen) + len(sure), doubtful)
     shown = [*(finish.of(design) for design in chosen), *(finish.of(design, doubting) for design in sure)]
     shown = sorted(shown, key=goal.key)
@@ -126,8 +125,6 @@ def plan(
         power=power,
         reachable=within,
         wish=wish,
-        costs=goal.costs,
-        considered=tuple(sorted(considered, key=lambda design: (design.name, design.num_rollouts))),
     )
 
 

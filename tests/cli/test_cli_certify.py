@@ -67,25 +67,6 @@ def test_thresholds_and_safety_with_files_as_a_process(samples, tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["out.json", "out.png"]
 
 
-def test_the_curve_without_thresholds(samples, tmp_path):
-    path = tmp_path / "curve.json"
-    out = said("certify", samples / "small.npz", "--support", -5, 3, "--delta", 0.1, "--json", path)
-    assert "a threshold fixed before the data were seen, not for one chosen after a look" in out
-
-    with np.load(samples / "small.npz") as file:
-        bounds = np.unique(jaxcert.bounds.betting(file["returns"], 0.05, support=(-5.0, 3.0)))
-    (record,) = json.loads(path.read_text())["certificates"]
-    assert [row["threshold"] for row in record["rows"]] == bounds.tolist()
-    last = max(i for i, row in enumerate(record["rows"]) if row["safety"] > 0) + 1
-    printed = np.array([float(row[0]) for row in rows(out)])
-    assert (printed <= bounds[:last]).all()
-    np.testing.assert_allclose(printed, bounds[:last], atol=1e-4)
-    safeties = [f"{np.floor(row['safety'] * 1e4) / 1e4:.4f}" for row in record["rows"]]
-    assert [row[1] for row in rows(out)] == safeties[:last]
-    assert 0 < last < len(bounds) - 1
-    assert f"\nNothing is certified at the {len(bounds) - last} points above these.\n" in out
-
-
 def test_many_thresholds_are_shortened_for_people_and_complete_in_the_file(samples, tmp_path, monkeypatch):
     """Advice is computed for as many of 30 thresholds as of 3,000; the table of 3,000 has its ends."""
     explained: list[int] = []
@@ -147,7 +128,7 @@ def test_scenario_beyond_its_sound_range_is_one_warning(samples):
 
 
 def test_a_pipe_that_closes_early_is_no_error(samples):
-    command = f"{sys.executable} -m jaxcert certify {samples}/small.npz --support -5 3 --delta 0.1 | true"
+    command = f"{sys.executable} -m jaxcert certify {samples}/small.npz --support -5 3 --delta 0.1 --mean | true"
     done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stderr == ""
 
@@ -155,7 +136,7 @@ def test_a_pipe_that_closes_early_is_no_error(samples):
 def test_a_stdout_that_knows_ascii_only(samples, tmp_path):
     (tmp_path / "ε.npz").write_bytes((samples / "small.npz").read_bytes())
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    done = as_process("certify", tmp_path / "ε.npz", "--support", -5, 3, "--delta", 0.1, env=ascii_only)
+    done = as_process("certify", tmp_path / "ε.npz", "--support", -5, 3, "--delta", 0.1, "--mean", env=ascii_only)
     assert (done.status, done.err) == (0, "")
     assert "\\u03b5.npz: 12 tasks" in done.out
 

@@ -36,13 +36,12 @@ def certificate(path, thresholds=500.0, delta=0.01, certify=jaxcert.certify):
     return found
 
 
-def test_rows_and_exit_status(stream, tmp_path):
+def test_the_exit_status(stream, tmp_path):
     file = tmp_path / "run.monitor"
     stream("task,success\na,pass\nb,fail\n")
-    status, out, err = command("monitor", "--state", file, *OWN, "--rows")
+    status, out, _ = command("monitor", "--state", file, *OWN)
     assert status == 0
-    assert [line.split(",")[:4] for line in out.splitlines()[1:]] == [["1", "a", "1", "0"], ["2", "b", "0", "1"]]
-    assert err.startswith("No alarm: ")
+    assert out.startswith("No alarm: ")
     stream("".join(f'{{"task": {i}, "return": 0}}\n' for i in range(40)))
     status, out, err = command("monitor", "--state", file)
     assert status == 1
