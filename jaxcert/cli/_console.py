@@ -116,15 +116,12 @@ def as_given(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-def plain_table(columns: dict[str, list[str]], *, is_wide: bool = False) -> Table:
-    """Columns of text by their heading, aligned to the right; a wide table breaks lines on a narrow terminal."""
-    padding = (0, 0) if is_wide else (0, 1)
-    table = Table(box=box.SIMPLE_HEAD, padding=padding, show_edge=False, pad_edge=False, header_style="bold")
+def plain_table(columns: dict[str, list[str]]) -> Table:
+    """Columns of text by their heading, aligned to the right; a narrow terminal breaks lines, and cuts no figure."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False, header_style="bold")
     for name in columns:
-        table.add_column(name, justify="right", no_wrap=not is_wide, overflow="fold")
+        table.add_column(name, justify="right", no_wrap=True)
     for row in zip(*columns.values(), strict=True):
         table.add_row(*row)
-    if not is_wide:
-        # A narrow terminal breaks lines; rich would cut figures off.
-        table.width = Console(width=_WIDEST).measure(table).maximum
+    table.width = Console(width=_WIDEST).measure(table).maximum
     return table

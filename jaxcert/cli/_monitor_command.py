@@ -32,7 +32,6 @@ class Wished(NamedTuple):
         "A B", "Smallest and largest possible return; by default the certificate's."
     )
     successes: bool = flag("An episode succeeds (1) or fails (0).", "--successes")
-    beta: float | None = option("P", "Level of the upper bound of a task; by default by the risk.")
 
     @property
     def given(self) -> dict[str, Any]:

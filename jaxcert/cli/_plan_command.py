@@ -237,11 +237,9 @@ def _policies(asked: Planning, reading: dict[str, Any]) -> list[PolicySource]:
 
 def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, columns: dict[str, str | None]) -> None:
     """Print the plan, with how many tasks to draw from each stratum, and lock it if that is wanted."""
-    is_wide, drawn = found.wish is not None, {} if columns["strata"] is None else _drawn(found, data[0])
+    drawn = {} if columns["strata"] is None else _drawn(found, data[0])
     _console.say(*filter(None, [found.heading, found.notice]), "", *told(*data))
-    _console.output().print(
-        _console.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False
-    )
+    _console.show_table(_console.plain_table(found.table))
     _console.say(*found.remarks)
     if drawn:
         each = ", ".join(f"{count} from {label}" for label, count in drawn.items())

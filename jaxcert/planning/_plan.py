@@ -14,7 +14,7 @@ from jaxcert.planning._designs import DESIGNS, Kind, Wish
 # Smaller probabilities are shown as about 0.
 _LEAST, _NOTHING = 0.0005, "about 0"
 # Columns of a table where some design has them.
-_OPTIONAL = "at least", "pessimistic", "violations allowed"
+_OPTIONAL = "beta", "power", "at least", "pessimistic", "violations allowed"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +31,8 @@ class Design:
         num_violations: how many tasks may miss the threshold; None where no count is wanted.
         rollouts_per_task: expected number; of either policy, where two are compared.
         cost: expected total, in rollouts unless a plan had other costs.
-        value: the probability of the wanted certificate; of ``Plan.reachable``, a safety.
+        value: the probability of the wanted certificate, NaN if only ``least`` is known; of ``Plan.reachable``, a
+            safety.
         standard_error: of the value, from the simulation alone.
         least: of a power: what it is at least, for all shown designs together with 95 % confidence in the simulation.
         pessimistic: the value if the pilot tasks were luckier than tasks in general, at 90 % confidence; NaN for more
@@ -114,15 +115,17 @@ def table_of(designs: Sequence[Design]) -> dict[str, list[str]]:
         return "" if value is None else "unknown" if math.isnan(value) else figures(value)
 
     def row(one: Design) -> tuple[str, ...]:
-        most, value, error = str(one.num_rollouts), shown(one.value), one.standard_error
-        if value != _NOTHING and error:
+        most, error = str(one.num_rollouts), one.standard_error
+        value = "" if math.isnan(one.value) else shown(one.value)
+        if value not in ("", _NOTHING) and error:
             value += f" ± {'0.001' if error < _LEAST else figures(error)}"
         rollouts = most if one.kind.stopped is None else f"{one.rollouts_per_task:.1f} (at most {most})"
         level, allowed = one.level_words.removeprefix("beta "), one.num_violations
         first = one.name, str(one.num_tasks), rollouts, level, f"{one.cost:,.0f}", value
         return (*first, shown(one.least), shown(one.pessimistic), "" if allowed is None else str(allowed))
 
-    names, rows = ("design", "tasks", "rollouts", "beta", "cost", "power", *_OPTIONAL), list(map(row, designs))
+    names = ("design", "tasks", "rollouts", "beta", "cost", "power", "at least", "pessimistic", "violations allowed")
+    rows = list(map(row, designs))
     found = {name: [each[i] for each in rows] for i, name in enumerate(names)}
     return {name: texts for name, texts in found.items() if name not in _OPTIONAL or any(texts)}
 

@@ -105,7 +105,7 @@ def test_how_many_tasks_show_that_one_policy_is_better():
     np.savez("worse.npz", returns=0.5 * PILOT)
     given = f"plan pilot.npz --against worse.npz --delta 0.05 {SUPPORT}"
     session(f"""
-        {given} --threshold 0.2 -> Wanted: better by 0.2 on average | rollouts of either
+        {given} --threshold 0.2 -> Wanted: better by 0.2 on average | rollouts are of either policy
         {given} --threshold 0.2 --safety 0.8 => expected --threshold alone
         {given} => --threshold is not given
     """)
@@ -117,7 +117,7 @@ def test_how_many_trials_of_a_list_show_that_one_policy_is_better():
         np.savez(f"{name}.npz", returns=rng.random((12, 8)) < skill)
     given, shown = "plan a.npz --against b.npz --delta 0.05 --suite", "better by 0 on average over these 12 tasks"
     out = session(f"{given} -> {shown}, in at least 0.9 of cases")
-    trials, total = map(int, re.search(r"(\d+) +12 +(\d+)\s*$", out, re.MULTILINE).groups())
+    trials, total = map(int, re.search(r"betting +12 +(\d+) +(\d+)", out).groups())
     assert 1 < trials < 20
     assert total == 24 * trials
     session(f"""

@@ -126,7 +126,6 @@ REFUSED: list[tuple[Callable, dict[str, Any], list]] = [
             ({"margin": np.nan}, "margin is nan"),
             ({"num_rollouts": (0,)}, r"num_rollouts\[0\] is 0"),
             ({"pilot_b": RETURNS[:50] > 0.4}, "pilot_a and pilot_b have 60 and 50 tasks"),
-            ({"pilot_b": SKILLED, "support": (0, 1)}, "expected two of a kind"),
             ({"support": (0, np.inf)}, "support has an infinite upper end"),
         ],
     ),
