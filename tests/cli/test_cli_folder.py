@@ -124,9 +124,3 @@ def test_what_does_not_fit_is_refused():
     """)
     shutil.rmtree("d/day=0")
     run("certify d AT => lies in partitions day, which may tell tasks apart")
-
-
-def test_summaries_of_two_policies_are_not_paired():
-    data = read_summary("d", support=(0, 1000), across=["day"])
-    with pytest.raises(ValueError, match="returns of policy 0 are a summary"):
-        jaxcert.align_tasks(data, data)
