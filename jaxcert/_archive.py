@@ -1,89 +1,13 @@
-"""One format for arrays with a head: an `.npz` file whose array `about` is the head as JSON, with what the file is."""
+"""Arrays in `.npz` files: nothing is ever unpickled, and damage of any kind is a ValueError in words."""
 
 import contextlib
 import io
-import json
-import os
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
 
 import numpy as np
-
-from jaxcert._files import content_of, in_file, parsed, whole_file
-
-# What a file can be, with the version of its format, as its head says it and as messages do.
-ADAPTIVE, POLICY = "jaxcert-adaptive-1", "jaxcert-policy-1"
-_WORDS = {
-    ADAPTIVE: "an adaptive run",
-    POLICY: "a policy",
-}
-
-
-def write_archive(
-    path: str | os.PathLike[str],
-    kind: str,
-    head: Mapping[str, Any],
-    arrays: Mapping[str, np.ndarray],
-    *,
-    replace: bool = True,
-) -> None:
-    """Write head and arrays, completely or not at all; ValueError for what would not come back as it is."""
-    if "format" in head:
-        raise ValueError("format is the name by which a file says what it is; expected another one")
-    about = json.dumps({"format": kind, **{name: _plain(name, value) for name, value in head.items()}})
-    for name, array in arrays.items():
-        if array.dtype.kind in "OV":
-            raise ValueError(f"array {name!r} has dtype {array.dtype}, expected numbers, truth values or texts")
-    contents: dict[str, Any] = {**arrays, "about": np.array(about)}
-    with whole_file(path, replace=replace) as file:
-        np.savez(file, **contents)
-
-
-def _plain(name: str, value: Any) -> Any:
-    """The value as JSON gives it back, with numbers of NumPy as numbers of Python."""
-    try:
-        return parsed(json.dumps(value, default=_number, allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"{name} cannot be written as JSON ({error}); expected numbers, texts or lists") from error
-
-
-def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else json.JSONEncoder().default(value)
-
-
-def read_archive(
-    path: str | os.PathLike[str], kind: str, required: Sequence[str] = ()
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Head and arrays of a file that `write_archive` wrote, of this kind and version, with the required arrays."""
-    content = content_of(path, _WORDS[kind])
-    with in_file(path):
-        head = _head(read_arrays(content, ["about"], [])["about"], kind)
-        arrays = read_arrays(content, required)
-    del arrays["about"]
-    return head, arrays
-
-
-def _head(about: np.ndarray, kind: str) -> dict[str, Any]:
-    try:
-        head = parsed(str(about))
-    except ValueError as error:
-        raise ValueError(f"array 'about' is no JSON ({error}); expected {_WORDS[kind]}") from error
-    found = head.pop("format", None) if isinstance(head, dict) else None
-    if found != kind:
-        words = _WORDS.get(str(found), f"of the format {found!r:.60}")
-        raise ValueError(f"is {words}, expected {_WORDS[kind]} ({kind})")
-    return head
-
-
-def check_arrays(arrays: Mapping[str, np.ndarray], expected: Mapping[str, tuple[Any, tuple[int, ...]]]) -> None:
-    """Raise ValueError unless arrays of these names are there, with these types and shapes."""
-    _check_names([*arrays], expected)
-    for name, (dtype, shape) in expected.items():
-        if ((array := arrays[name]).dtype, array.shape) != (dtype, shape):
-            found = f"{array.dtype} of shape {array.shape}"
-            raise ValueError(f"array {name!r} is {found}, expected {dtype} of shape {shape}")
 
 
 class _SaidError(ValueError):

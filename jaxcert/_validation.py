@@ -1,6 +1,9 @@
 """Checks of argument values, as far as they are concrete."""
 
 import contextlib
+import os
+import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +11,8 @@ import jax
 import jax.core
 import jax.numpy as jnp
 import numpy as np
+
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
 
 
 def is_traced(value: Any) -> bool:
@@ -63,6 +68,14 @@ def refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> Non
     index = tuple(int(i) for i in np.argwhere(~good)[0])
     where = f"{name}[{', '.join(map(str, index))}]" if index else name
     raise ValueError(f"{where} is {array[index]:g}; expected {expected}")
+
+
+def warn(text: str) -> None:
+    """Warn the caller of this package, at the line of the call."""
+    frame, level = sys._getframe(1), 2
+    while frame and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, UserWarning, stacklevel=level)
 
 
 def kind_of(value: Any) -> str:

@@ -87,7 +87,7 @@ def test_every_public_function_on_arrays_is_here():
     others = {"return_support", "sample_returns", "at_least", "at_most", "between", "paired", "stratified", "weighted"}
     others |= {"align_tasks", "from_frame", "from_lists", "from_xarray", "read_returns", "chain", "env", "left_policy"}
     others |= {"right_policy", "brax_policy", "certify_adaptive", "certify_policy", "collect"}
-    others |= {"collect_gymnasium", "load_adaptive", "save_adaptive", "table_policy"}
+    others |= {"collect_gymnasium", "table_policy"}
     assert public - others <= here
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import jaxcert
 from benchmarks.coverage.cell import Cell
 from benchmarks.coverage.laws import FINE, happens
-from jaxcert.certificates._arguments import chosen_level
+from jaxcert.certificates._arguments import chosen_levels
 from jaxcert.certificates._counting import best_of_levels
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._registry import COUNTING
@@ -68,7 +68,7 @@ def _by_method(method: str, beta: float) -> Counted:
 
 
 def _auto(p: jax.Array) -> jax.Array:
-    levels = chosen_level(BINOMIAL, DELTA, "auto", N, np.dtype(np.float32))
+    levels = chosen_levels(BINOMIAL, DELTA, N, np.dtype(np.float32))
     lower = jnp.where(p[None] <= levels.betas[:, None, None], jnp.float32(THRESHOLD), 0)
     wanted = jnp.asarray([THRESHOLD], jnp.float32)
     return _best(lower, wanted, *levels, jnp.float32(DELTA))

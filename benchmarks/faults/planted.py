@@ -81,9 +81,6 @@ crossings-off-by-one numerics/_crossing.py
 fewer-pairs certificates/_ranking.py
 - whole / num_pairs
 + whole / (num_pairs // 2)
-shift-of-performance-ignored certificates/_shift.py
-- difference_down(thresholds, lower)
-+ thresholds
 radius-of-chi2-without-root certificates/_shift.py
 - jnp.sqrt(radius) * jnp.sqrt(epsilon * (1 - epsilon))
 + radius * jnp.sqrt(epsilon * (1 - epsilon))
@@ -114,9 +111,9 @@ one-cap-for-all certificates/_mean.py
 sentence-rounded-down certificates/_certificate.py
 - and {ceil_to(upper, 4)}
 + and {floor_to(upper, 4)}
-same-key-for-all-rollouts rollouts/_slots.py
-- (worker.keys[jnp.maximum(task, 0)], number)
-+ (worker.keys[jnp.maximum(task, 0)], 0 * number)
+same-key-for-all-rollouts rollouts/_rounds.py
+- (worker.keys[task], number)
++ (worker.keys[task], 0 * number)
 action-not-finite-unnoticed rollouts/_queue.py
 - finite=episodes.finite & (good | ~alive)
 + finite=episodes.finite

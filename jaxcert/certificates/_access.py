@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import jax
 import numpy as np
 
-from jaxcert._validation import is_concrete
-from jaxcert.certificates._batch_axes import Batched, Dims, frame_of, same_for_all
+from jaxcert._validation import is_concrete, kind_of
+from jaxcert.certificates._batch_axes import Batched, frame_of
 from jaxcert.certificates._figures import (
     LISTED,
     SAMPLED,
@@ -19,9 +19,7 @@ from jaxcert.certificates._figures import (
     Told,
     ceil_figures,
     confidence,
-    figures_row,
     floor_figures,
-    level_figures,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +30,7 @@ _ENDS, _MOST = 5, 20
 
 
 class Answer(Batched):
-    """A certificate: printed as a sentence for each row, or its settings where it is a batch or has no values.
+    """A certificate: printed as a sentence for each row, or by its kind where it is a batch or has no values.
 
     A kind of answer tells a row by its place in words (``_told``), and names its ``question``. It may state
     ``not_about``.
@@ -41,8 +39,6 @@ class Answer(Batched):
     delta: Any
     question: Any = ""
     metrics: Any = ()  # of which it is, by name, once for each requirement
-    # The fields in its repr, in this order: arrays, then settings.
-    _shown: ClassVar[tuple[str, ...]]
 
     # The decimal that a number of an array stands for, on its safe side; as a certificate is printed.
     _decimals: ClassVar[Mapping[str, Callable[[Any], str]]] = {
@@ -70,31 +66,28 @@ class Answer(Batched):
         """
         return json.dumps(plain(self.to_dict()), allow_nan=False, ensure_ascii=False, indent=indent)
 
-    def to_frame(self, dims: Dims = None) -> "pandas.DataFrame":
+    def to_frame(self) -> "pandas.DataFrame":
         """One row per threshold (or share), of each element of a batch, with the settings in each row.
 
         It needs the extra "io". Thresholds, beta and delta are written as in ``to_dict``; status is a category. Arrays
-        with other axes, as the lower bounds of the tasks, are in none.
-
-        Args:
-            dims: names of the axes of a batch, one column each: ("seed", "checkpoint"). By default axis_0, axis_1, ...
+        with other axes, as the lower bounds of the tasks, are in none. The axes of a batch are axis_0, axis_1, ...
 
         Raises:
-            ValueError: the certificate has no values, or other axes than these names.
+            ValueError: the certificate has no values.
 
         Example:
             >>> import numpy as np
             >>> from jaxcert import certify_lower_bounds
             >>> lower_bounds = np.linspace(0, 1, 120).reshape(2, 3, 20)  # of 2 seeds, 3 checkpoints and 20 tasks
             >>> found = certify_lower_bounds(lower_bounds, [0.2, 0.5], delta=0.1, beta=0.05)
-            >>> frame = found.to_frame(dims=("seed", "checkpoint"))
+            >>> frame = found.to_frame().rename(columns={"axis_0": "seed", "axis_1": "checkpoint"})
             >>> len(frame), list(frame.columns[:4])
             (12, ['seed', 'checkpoint', 'threshold', 'safety'])
             >>> frame.checkpoint.tolist()
             [0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2]
         """
         _check_values(self)
-        return frame_of(self, dims)
+        return frame_of(self)
 
     def _plain(self, name: str, value: Any) -> Any:
         if not isinstance(value, jax.Array | np.ndarray):
@@ -115,20 +108,16 @@ class Answer(Batched):
         """The decimal that one number of an array stands for."""
         return self._decimals[name](value)
 
-    def __str__(self) -> str:
-        return listed(self._sentence, max(self.status.size, 1)) if self._is_single() else repr(self)
-
     def __repr__(self) -> str:
-        held = self._arrays()
-        static = {name for name, field in self.__dataclass_fields__.items() if field.metadata.get("static")}
-        shown = {name: getattr(self, name) for name in self._shown if name in static}
-        settings = [f"{name}={value!r}" for name, value in shown.items() if value is not None]
-        if self._is_single():
-            rows = [f"{name}={_figures(name, held[name])}" for name in self._shown if name in held]
-        else:
-            name = next(name for name in self._shown if name not in ("thresholds", "shares"))
-            rows = [f"{name} of shape {getattr(getattr(self, name), 'shape', None)}"]
-        return f"{type(self).__name__}({', '.join([*rows, *settings])})"
+        return "\n".join(self._lines()) if self._is_single() else f"{kind_of(self)}, of shape {self.status.shape}"
+
+    def _lines(self) -> list[str]:
+        """A sentence for each row, or for the first and the last of many."""
+        count = max(self.status.size, 1)
+        if count <= _MOST:
+            return [*map(self._sentence, range(count))]
+        first, last = range(_ENDS), range(count - _ENDS, count)
+        return [*map(self._sentence, first), f"... {count - 2 * _ENDS} more ...", *map(self._sentence, last)]
 
     @property
     def not_about(self) -> str:
@@ -176,24 +165,15 @@ class ByThreshold(Answer):
         """The certificate at a threshold, which must be a certified one, as a number of their type.
 
         Raises:
-            ValueError: it is none of them; the message names those that are near. Or a batch has different ones.
+            ValueError: it is none of them, or a batch has different ones.
         """
         _check_values(self)
-        name = next(iter(self.__dataclass_fields__))
-        held = same_for_all(getattr(self, name), self._own(name))
-        if held is None or np.ndim(threshold):
-            shape = np.shape(getattr(self, name))
-            raise ValueError(
-                f"threshold {threshold!r} for {name} {shape}; expected a number, and the same {name} for all"
-            )
-        # Thresholds were rounded up, shares down, to their type; arrays in single precision to nearest before.
-        for number in (float(threshold), float(str(threshold))):
-            away = np.abs(held - number)
-            if (nearest := np.min(away)) <= np.finfo(held.dtype).eps * abs(number):
-                return self[..., int(np.flatnonzero(away == nearest)[0])]
-        near = held[np.sort(np.argsort(away)[:3])]
-        shown = ", ".join(map(str, self._written(name, near).tolist()))
-        raise ValueError(f"{threshold} is none of the {held.size} {name}; near ones are {shown}")
+        name, number = next(iter(self.__dataclass_fields__)), float(str(np.asarray(threshold)[()]))
+        held = np.asarray(getattr(self, name))
+        away = np.abs(held - number).reshape(-1, held.shape[-1]).max(axis=0)
+        if np.min(away) > np.finfo(held.dtype).eps * abs(number):
+            raise ValueError(f"{number} is none of the {held.size} {name}; expected one of them, the same for all")
+        return self[..., int(np.argmin(away))]
 
 
 def holds_values(certificate: Any) -> bool:
@@ -214,23 +194,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, list):
         return [plain(entry) for entry in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _figures(name: str, values: Any) -> str:
-    """Numbers of a field, on the side where they claim less."""
-    held = np.asarray(values)
-    if held.dtype.kind in "bi":
-        return str(held.astype(int).tolist())
-    if name == "beta":
-        return level_figures(held)
-    shown = ceil_figures if name in ("delta", "alpha") else floor_figures
-    return figures_row(held, shown)
-
-
-def listed(line: Callable[[int], str], count: int) -> str:
-    """One line each, or the first and the last of many."""
-    if count <= _MOST:
-        return "\n".join(map(line, range(count)))
-    ends = [*range(_ENDS), *range(count - _ENDS, count)]
-    lines = [line(i) for i in ends]
-    return "\n".join([*lines[:_ENDS], f"... {count - 2 * _ENDS} more ...", *lines[_ENDS:]])

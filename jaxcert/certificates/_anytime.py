@@ -1,25 +1,24 @@
 """Risks and certificates that hold at every moment while tasks come in, in the order of the tasks."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._arguments import Returns, bound_for, levels_of, padded_rows, thresholds_of
 from jaxcert.certificates._certificate import Certificate, answer, quantity_of
-from jaxcert.certificates._counting import any_of, fields_of_risk, reached, solved
+from jaxcert.certificates._counting import any_of, fields_of_risk, reached, recounted, solved
 from jaxcert.certificates._method import BINOMIAL, Method, epsilon_arguments, inflate, whole
 from jaxcert.certificates._question import Question
 from jaxcert.numerics._batches import elementwise, in_blocks, in_front
 from jaxcert.numerics._mixture_limit import sequence_limit
 from jaxcert.numerics._rounding import in_unit
 from jaxcert.returns._prepared import Support
-from jaxcert.returns._sample import Sample, sample_of, sample_of_numbers
+from jaxcert.returns._sample import Sample, sample_of
 
 
 def anytime_epsilon(
@@ -133,18 +132,10 @@ def certify_anytime(
     per_task, returns = bound_for(bound, returns, support, where)
     # A search for each task.
     sample = sample_of(dataclasses.replace(per_task, costly=True), returns, support, where, validate)
-    rows = thresholds_of(sample, thresholds, validate)
-    levels = levels_of(BINOMIAL, delta, beta, sample, validate)
-    return _of_bounds(per_task.name, per_task, sample, rows, levels, returns)
-
-
-def _of_bounds(
-    name: str, bound: Bound | None, sample: Sample, row: Any, levels: tuple, returns: Any = None
-) -> Certificate:
-    """From ``task_bounds`` a sample, by the name of the bound, in the order of the tasks, at thresholds [t]."""
-    delta, beta = levels
-    fields = solved(EVERY_MOMENT, bound, sample, padded_rows(row, sample, 1), beta, delta)
-    words = {"bound": name, "method": EVERY_MOMENT.name, "quantity": quantity_of(name, returns)}
+    row = thresholds_of(sample, thresholds, validate)
+    delta, beta = levels_of(BINOMIAL, delta, beta, sample, validate)
+    fields = solved(EVERY_MOMENT, per_task, sample, padded_rows(row, sample, 1), beta, delta)
+    words = {"bound": per_task.name, "method": EVERY_MOMENT.name, "quantity": quantity_of(per_task.name, returns)}
     return answer(Certificate, fields, sample.num_tasks, len(row), **words, question="anytime")
 
 
@@ -174,16 +165,11 @@ def at_every_moment(violated: jax.Array, there: jax.Array, beta, delta) -> tuple
     return counts[..., -1, :], jax.lax.cummin(moments, axis=counts.ndim - 2)
 
 
-def _curve(certificate: Certificate, lower_bounds: Array, levels: np.ndarray) -> Certificate:
-    numbers = sample_of_numbers(jnp.asarray(lower_bounds)), jnp.asarray(levels)
-    return _of_bounds(certificate.bound, None, *numbers, (certificate.delta, certificate.beta))
-
-
 ANYTIME = Question(
     name="anytime",
     words="on what share of new tasks is the performance at least a threshold, at every moment of the sampling?",
     function=certify_anytime,
     paired=True,
-    curve=_curve,
+    curve=functools.partial(recounted, EVERY_MOMENT),
     missing=Certificate.violated,
 )

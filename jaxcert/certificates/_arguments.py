@@ -1,6 +1,5 @@
 """Arguments of the certificates: checked, and rounded to the safe side."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -8,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._types import Array
-from jaxcert._validation import check_finite, is_concrete, refuse, require_real
+from jaxcert._validation import check_finite, is_concrete, refuse, require_real, warn
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
@@ -47,13 +46,11 @@ def levels_of(
 
     Beta is None for a method that chooses one for each threshold. ``chooses``: whether it may be "auto".
     """
-    if isinstance(beta, str):
-        if not chooses:
-            refuse_choice(beta, "a number, or None for the default")
-        beta = chosen_level(method, delta, beta, int(sample.num_tasks), sample.dtype)
     if sample.is_summary and not method.summaries:
         raise ValueError("returns are a summary, without single rollouts; this method needs an array")
     checks, n = {"validate": validate, "scalar": True}, int(sample.num_tasks)
+    if chooses and is_auto(beta) and (method.choice or method.counts_successes):
+        beta = chosen_levels(method, delta, n, sample.dtype) if method.choice else None
     delta = probability("delta", delta, sample.dtype, "down", **checks)
     beta = method.default_beta(delta, n, sample.num_rollouts) if beta is None else beta
     if beta is None or isinstance(beta, Levels):
@@ -61,18 +58,14 @@ def levels_of(
     return delta, probability("beta", beta, sample.dtype, "nearest", **checks)
 
 
-def chosen_level(method: Method, delta: Any, beta: str, num_tasks: int, dtype: np.dtype) -> Any:
-    """The levels for "auto"; None where the method chooses one for each threshold anyway.
+def is_auto(beta: Any) -> bool:
+    """Whether the data are to choose the level."""
+    return isinstance(beta, str) and beta == AUTO
 
-    ValueError for another word, or a method without a choice.
-    """
-    if method.counts_successes and beta == AUTO:
-        return None
-    if beta != AUTO:
-        refuse_choice(beta, f"a number, None or {AUTO!r}" if method.counts_successes else f"a number, or {AUTO!r}")
+
+def chosen_levels(method: Method, delta: Any, num_tasks: int, dtype: np.dtype) -> Levels:
+    """The levels among which a method chooses for "auto"."""
     betas = method.choice
-    if not betas:
-        raise ValueError(f"beta is {beta!r}; {method.name} needs a number, or None for its default")
     each = divided(delta, dtype, len(betas), lambda whole: calibrated(num_tasks, whole, betas))
     return Levels(np.asarray(betas, dtype), each)
 
@@ -102,7 +95,6 @@ def given_bounds(
 
     If a bound is NaN or +inf, all become NaN, which certifies nothing.
     """
-    refuse_choice(beta, "a number: the level of the given lower bounds")
     require_real("lower_bounds", lower_bounds)
     shape = np.shape(lower_bounds)
     if not shape or shape[-1] == 0:
@@ -118,23 +110,21 @@ def given_bounds(
     return sample_of_numbers(lower), delta, beta
 
 
-def prepare_thresholds(thresholds: Any, dtype: np.dtype, validate: bool, *, name: str = "thresholds") -> Any:
-    """Thresholds [t] rounded up; ``name``: what messages call them."""
+def prepare_thresholds(thresholds: Any, dtype: np.dtype, validate: bool) -> Any:
+    """Thresholds [t] rounded up."""
     if isinstance(thresholds, list | tuple) and not is_concrete(thresholds):
         # Entry by entry: an array of them would not show which numbers have been rounded by the trace.
-        return jnp.concatenate([jnp.asarray(prepare_thresholds(t, dtype, validate, name=name)) for t in thresholds])
+        return jnp.concatenate([jnp.asarray(prepare_thresholds(t, dtype, validate)) for t in thresholds])
     if validate and is_concrete(thresholds):
-        check_finite(name, thresholds, dtype=dtype)
+        check_finite("thresholds", thresholds, dtype=dtype)
     else:
-        require_real(name, thresholds)
-    return as_row(name, known(thresholds, dtype, "up"))
+        require_real("thresholds", thresholds)
+    return as_row("thresholds", known(thresholds, dtype, "up"))
 
 
-def thresholds_of(
-    sample: Sample, thresholds: Any, validate: bool, *, name: str = "thresholds", stacklevel: int = 3
-) -> Any:
+def thresholds_of(sample: Sample, thresholds: Any, validate: bool) -> Any:
     """Thresholds [t] rounded up. Warn of those above the support, and if all are below it, where a grid may begin."""
-    row = prepare_thresholds(thresholds, sample.dtype, validate, name=name)
+    row = prepare_thresholds(thresholds, sample.dtype, validate)
     if not (validate and is_concrete(thresholds, sample.low, sample.high)):
         return row
     array, low, high = np.asarray(thresholds, np.float64).ravel(), float(sample.low), float(sample.high)
@@ -147,8 +137,7 @@ def thresholds_of(
         why = f"below the {ends}: every policy reaches that, whatever its returns"
     else:
         return row
-    text = f"{name} {'is' if array.size == 1 else several} {value:.9g}, {why}"
-    warnings.warn(text, UserWarning, stacklevel=stacklevel)
+    warn(f"thresholds {'is' if array.size == 1 else several} {value:.9g}, {why}")
     return row
 
 
@@ -167,9 +156,3 @@ def as_row(name: str, values: Any) -> Any:
     if values.ndim > 1 or values.size == 0:
         raise ValueError(f"{name} have shape {values.shape}; expected a scalar or [t] with at least one entry")
     return values if values.ndim else values.reshape(1)
-
-
-def refuse_choice(beta: Any, instead: str) -> None:
-    """Raise ValueError for a word instead of a level if there is nothing to choose from."""
-    if isinstance(beta, str):
-        raise ValueError(f"beta is {beta!r}; expected {instead}")

@@ -175,43 +175,26 @@ def attained_level(delta: Any, num_tasks: int, num_rollouts: int, dtype: np.dtyp
     return divided(delta, dtype, min(num_rollouts, num_tasks), exact)
 
 
-def level_of_successes(sample: Sample, delta: Any) -> Any:
-    """Eta for these returns."""
-    if sample.is_full:
-        return attained_level(delta, int(sample.num_tasks), int(sample.num_rollouts), sample.dtype)
-    return divided(delta, sample.dtype, NUM_NUMBERS, lambda known: known / NUM_NUMBERS * (1 - 2.0**-50))
-
-
-def fields_of_band(sample: Sample, thresholds: Any, delta: Any, level: Any) -> dict[str, Any]:
+def fields_of_band(sample: Sample, thresholds: Any, delta: Any) -> dict[str, Any]:
     """From returns of 0 and 1 and thresholds [t] to the fields of certificates [..., t]."""
-    m = sample.num_rollouts.astype(sample.dtype)
-    tried = _tried_at(m, thresholds, level, int(sample.num_tasks), sample.tasks[-1]) if sample.is_full else None
+    if sample.is_full:
+        n, m = int(sample.num_tasks), sample.num_rollouts.astype(sample.dtype)
+        level = attained_level(delta, n, int(sample.num_rollouts), sample.dtype)
+        places = np.arange(NUM_NUMBERS, dtype=thresholds.dtype)
+        enough = known_enough(_tried, m, thresholds[:, None], places)
+        tried = Tried(enough, level, table_of(TAIL, n, sample.tasks[-1], level))
+    else:
+        level = divided(delta, sample.dtype, NUM_NUMBERS, lambda known: known / NUM_NUMBERS * (1 - 2.0**-50))
+        tried = None
     fields = _band(*placed((sample, thresholds, delta, shown_at(sample), tried)))
-    fields |= {"thresholds": thresholds, "delta": delta, "level": level, "low": sample.low}
-    return fields | ({"num_rollouts": m} if sample.is_full else {})
+    return fields | {"thresholds": thresholds, "delta": delta, "level": level, "low": sample.low}
 
 
 @quickly
 def _band(sample: Sample, thresholds, delta, shown: Shown, tried: Tried | None) -> dict[str, Any]:
     found = counted(sample)
     fields = fields_of_successes(found, sample.num_tasks, thresholds, None, delta, tried, _of_families)
-    held = {"num_successes": found.successes, "num_rollouts": found.num_rollouts}
-    return {**fields, **held, "lower_bounds": lower_bounds(found, sample, shown)}
-
-
-def curve_of(band: Any) -> tuple[Any, Any]:
-    """``GRID`` and the certified risks there, [..., g]."""
-    count, level = np.asarray(band.num_successes), np.asarray(band.level)
-    grid, n, m = GRID.astype(level.dtype), band.num_tasks, np.asarray(band.num_rollouts)
-    tried = _tried_at(m, grid, level, n, n) if m.ndim < count.ndim else None
-    return _curve(*placed((count, m, grid, band.delta, tried)))
-
-
-@jax.jit
-def _curve(count, num_rollouts, grid, delta, tried: Tried | None) -> tuple[jax.Array, jax.Array]:
-    found = Successes(count, num_rollouts)
-    risks = fields_of_successes(found, count.shape[-1], grid, None, delta, tried, _of_families)["epsilon"]
-    return jnp.broadcast_to(grid, risks.shape), risks
+    return fields | {"lower_bounds": lower_bounds(found, sample, shown)}
 
 
 # --- as many rollouts in every task -------------------------------------------------------------------------------
@@ -224,13 +207,6 @@ def _tried(num_rollouts: jax.Array, thresholds: jax.Array, place: jax.Array) -> 
     quantile = jnp.asarray(2.5, m.dtype) - jnp.asarray(0.3, m.dtype) * place
     some = near(m, thresholds, quantile).successes
     return with_level(jnp.where(m <= NUM_NUMBERS, jnp.minimum(place + 1, m), some), m, thresholds)
-
-
-def _tried_at(num_rollouts: Any, thresholds: Any, level: Any, num_tasks: int, size: int) -> Tried:
-    """The c that are tried at each threshold, [t, 16], with their risks."""
-    places = np.arange(NUM_NUMBERS, dtype=thresholds.dtype)
-    enough = known_enough(_tried, num_rollouts, thresholds[:, None], places)
-    return Tried(enough, level, table_of(TAIL, num_tasks, size, level))
 
 
 # --- masks and summaries ------------------------------------------------------------------------------------------

@@ -120,9 +120,9 @@ def _fields(sample: Sample, found: Successes, best: Best, wanted, delta, shown: 
 # --- few rollouts of each task ------------------------------------------------------------------------------------
 
 
-def limits_of_few(sample: Sample, wanted: Any, delta: Any, given: Any) -> dict[str, Any]:
-    """The fields of certificates at wanted safeties [t], [..., t]; ``given``: delta before it was rounded."""
-    eta = attained_level(given, int(sample.num_tasks), int(sample.num_rollouts), sample.dtype)
+def limits_of_few(sample: Sample, wanted: Any, delta: Any) -> dict[str, Any]:
+    """The fields of certificates at wanted safeties [t], [..., t]."""
+    eta = attained_level(delta, int(sample.num_tasks), int(sample.num_rollouts), sample.dtype)
     table = table_of(TAIL, int(sample.num_tasks), sample.tasks[-1], eta)
     return _of_few(*placed((sample, wanted, delta, eta, table, shown_at(sample)))) | {"delta": delta}
 

@@ -1,10 +1,10 @@
 """Certificates at all thresholds together: from returns, or from lower bounds."""
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -12,25 +12,25 @@ from jaxcert._types import Array, Numeric
 from jaxcert._validation import is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._arguments import (
-    AUTO,
     Returns,
     divided,
     given_bounds,
+    is_auto,
     levels_of,
     padded_rows,
     prepare_thresholds,
     thresholds_of,
 )
-from jaxcert.certificates._attained import ATTAINED_LEVELS, GRID, fields_of_band, level_of_successes
+from jaxcert.certificates._attained import ATTAINED_LEVELS, GRID, fields_of_band
 from jaxcert.certificates._certificate import Certificate, answer, quantity_of
-from jaxcert.certificates._counting import solved
+from jaxcert.certificates._counting import recounted, solved
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import defaults
 from jaxcert.numerics._calibration import local_level
 from jaxcert.numerics._rounding import known
 from jaxcert.returns._prepared import Support, as_successes, probability
-from jaxcert.returns._sample import Sample, sample_of, sample_of_numbers
+from jaxcert.returns._sample import Sample, sample_of
 
 # The kind of band that counts lower bounds: u_k = U(k; n, level), the binomial certificate at a smaller delta.
 EQUAL_LOCAL_LEVELS = "equal_local_levels"
@@ -96,37 +96,24 @@ def certify_band(
     per_task, method = defaults(bound, None, returns, beta)
     sample = sample_of(per_task, returns, support, where, validate)
     row = None if thresholds is None else thresholds_of(sample, thresholds, validate)
-    if method.counts_successes and (beta is None or (isinstance(beta, str) and beta == AUTO)):
-        level = level_of_successes(sample, delta)
+    words: dict[str, Any] = {"bound": per_task.name, "quantity": quantity_of(per_task.name, returns)}
+    if method.counts_successes and (beta is None or is_auto(beta)):
         delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
         row = GRID.astype(sample.dtype) if row is None else row
-        fields = fields_of_band(sample, padded_rows(row, sample), delta, level)
-        return _answer(per_task.name, ATTAINED_LEVELS, sample, row, fields, returns)
-    level = _level_of(delta, sample)
-    delta, beta = levels_of(BINOMIAL, delta, beta, sample, validate)
-    return _of_bounds(per_task.name, per_task, sample, row, (level, beta, delta), returns)
+        fields = fields_of_band(sample, padded_rows(row, sample), delta)
+        words |= {"method": ATTAINED_LEVELS, "simultaneous": True, "question": "band"}
+        return answer(Certificate, fields, sample.num_tasks, len(row), **words)
+    return _of_bounds(per_task, sample, row, *levels_of(BINOMIAL, delta, beta, sample, validate), **words)
 
 
-def _level_of(delta: Any, sample: Sample) -> Any:
-    """Eta of a band of lower bounds, rounded down; NaN for an invalid delta."""
+def _of_bounds(per_task: Bound | None, sample: Sample, row: Any, delta: Any, beta: Any, **words: Any) -> Certificate:
+    """From lower bounds, at thresholds [t], or for None at the bounds themselves; eta is NaN for an invalid delta."""
     n = int(sample.num_tasks)
-    return divided(delta, sample.dtype, n, lambda known: local_level(n, known))
-
-
-def _of_bounds(
-    name: str, bound: Bound | None, sample: Sample, row: Any, levels: tuple, returns: Any = None
-) -> Certificate:
-    """From ``task_bounds`` a sample, by the name of the bound, at thresholds [t], or at its own steps for None."""
-    level, beta, delta = levels
-    fields = solved(BINOMIAL, bound, sample, padded_rows(row, sample), beta, level)
+    level = divided(delta, sample.dtype, n, lambda known: local_level(n, known))
+    fields = solved(BINOMIAL, per_task, sample, padded_rows(row, sample), beta, level)
     fields |= {"delta": delta, "level": level, "low": sample.low}
-    return _answer(name, EQUAL_LOCAL_LEVELS, sample, row, fields, returns)
-
-
-def _answer(name: str, kind: str, sample: Sample, row: Any, fields: dict[str, Any], returns: Any) -> Certificate:
-    size = int(sample.num_tasks) if row is None else len(row)
-    words: dict[str, Any] = {"bound": name, "method": kind, "quantity": quantity_of(name, returns)}
-    return answer(Certificate, fields, sample.num_tasks, size, **words, simultaneous=True, question="band")
+    words |= {"method": EQUAL_LOCAL_LEVELS, "simultaneous": True, "question": "band"}
+    return answer(Certificate, fields, n, n if row is None else len(row), **words)
 
 
 def certify_lower_bounds_band(
@@ -168,20 +155,7 @@ def certify_lower_bounds_band(
         refuse("low", end, end < np.inf, "a number, or -inf if it is not known")
     rounded = known(low, dtype, "down")
     end = (np if is_concrete(low) else jnp).where(rounded < np.inf, rounded, np.asarray(-np.inf, dtype))
-    return _of_bounds("given", None, sample.replace(low=end), row, (_level_of(delta, sample), beta, delta))
-
-
-def _curve(certificate: Certificate, lower_bounds: Array, thresholds: np.ndarray) -> Certificate:
-    settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": certificate.low}
-    return certify_lower_bounds_band(lower_bounds, thresholds, **settings)
-
-
-def steps_of(band: Certificate) -> tuple[jax.Array, jax.Array]:
-    """The ordered lower bounds [..., n], at which the curve has its steps, and the certified risks there."""
-    sample = sample_of_numbers(band.lower_bounds)
-    found = _of_bounds(band.bound, None, sample, None, (band.level, band.beta, band.delta))
-    # No task performs below minus infinity, the bound of an invalid one.
-    return found.thresholds, jnp.where(jnp.isneginf(found.thresholds), 0.0, found.epsilon)
+    return _of_bounds(None, sample.replace(low=end), row, delta, beta, bound="given")
 
 
 BAND = Question(
@@ -189,6 +163,6 @@ BAND = Question(
     words="on what share of new tasks is the performance at least a threshold, at all thresholds at once?",
     function=certify_band,
     paired=True,
-    curve=_curve,
+    curve=functools.partial(recounted, BINOMIAL),
     missing=Certificate.violated,
 )

@@ -55,8 +55,14 @@ class Batched:
             TypeError: an entry of another type, or nothing to choose from.
         """
         sizes = self._sizes()
-        entries = zip(sizes, _spread(index, sizes), strict=True)
-        return self._part({axis: _entry(given, axis, sizes) for axis, given in entries})
+        given = list(index) if isinstance(index, tuple) else [index]
+        at = next((place for place, entry in enumerate(given) if entry is Ellipsis), len(given))
+        given[at : at + 1] = [slice(None)] * (len(sizes) - len(given) + (at < len(given)))
+        if len(given) != len(sizes):
+            shown = ", ".join(f"{size} along axis {axis}" for axis, size in sizes.items()) or "no axes"
+            raise (IndexError if sizes else TypeError)(f"index is {index!r}; the certificate has {shown}")
+        entries = zip(sizes, given, strict=True)
+        return self._part({axis: _places(entry, axis, sizes[axis]) for axis, entry in entries})
 
     def _sizes(self) -> dict[int | str, int]:
         """The size of each axis that can be indexed: batch axes by their number, the last axis by its name."""
@@ -99,13 +105,6 @@ def check_single(certificate: Any) -> None:
         )
 
 
-def same_for_all(values: Any, own: Sequence[str]) -> np.ndarray | None:
-    """The value shared by all elements of a batch, on the field's own axes; None if they differ."""
-    held = np.asarray(values)
-    rows = held.reshape(-1, *held.shape[held.ndim - len(own) :])
-    return rows[0] if len(rows) and all(np.array_equal(row, rows[0], equal_nan=True) for row in rows) else None
-
-
 def _taken(value: Any, own: Sequence[str], shape: Sequence[int], places: Mapping[int | str, Any]) -> Any:
     """Index the batch axes, unless the array is the same for all of the batch, and the last axis."""
     lead = value.shape[: value.ndim - len(own)]
@@ -120,55 +119,27 @@ def _taken(value: Any, own: Sequence[str], shape: Sequence[int], places: Mapping
     return value
 
 
-def _spread(index: Index, sizes: Mapping[int | str, int]) -> list[Any]:
-    """One index for each axis; axes that are not given, or that ``...`` stands for, are taken whole."""
-    given = list(index) if isinstance(index, tuple) else [index]
-    dots = [place for place, entry in enumerate(given) if entry is Ellipsis]
-    count, at = len(given) - len(dots), dots[0] if dots else len(given)
-    if len(dots) > 1:
-        raise IndexError(f"index is {index!r}; expected ... at most once")
-    if count > len(sizes):
-        if not sizes:
-            raise TypeError(f"index is {index!r}; the certificate is a single one, without axes")
-        axes = ", ".join(_described(axis, size) for axis, size in sizes.items())
-        raise IndexError(f"index has {count} entries; the certificate has {axes}")
-    return [*given[:at], *[slice(None)] * (len(sizes) - count), *given[at + 1 :]]
-
-
-def _entry(given: Any, axis: int | str, sizes: Mapping[int | str, int]) -> np.ndarray | np.int32 | None:
+def _places(given: Any, axis: int | str, size: int) -> np.ndarray | np.int32 | None:
     """The places along an axis; None for all of them as they are. An integer keeps the axis of thresholds."""
-    size = sizes[axis]
     if isinstance(given, slice):
         return None if given == slice(None) else np.arange(size, dtype=np.int32)[given]
-    try:
-        if isinstance(given, bool | np.bool_):
-            raise TypeError
-        place = operator.index(given)
-    except TypeError as error:
-        at = "" if isinstance(axis, int) or axis != "threshold" else " (a threshold: at)"
-        raise TypeError(f"index is {given!r}; expected an integer or a slice{at}") from error
+    place = operator.index(given)
     if not -size <= place < size:
-        raise IndexError(f"index is {place}; the certificate has {_described(axis, size)}")
+        raise IndexError(f"index is {place}; the certificate has {size} along axis {axis}")
     found = np.int32(place % size)
     return found if isinstance(axis, int) else np.asarray([found])
 
 
-def _described(axis: int | str, size: int) -> str:
-    return f"{size} along axis {axis} of the batch" if isinstance(axis, int) else f"{size} {axis}s"
-
-
 # --- tables with named axes -----------------------------------------------------------------------------------------
 
-Dims = Sequence[str] | str | None
 
-
-def frame_of(certificate: Any, dims: Dims) -> "pandas.DataFrame":
+def frame_of(certificate: Any) -> "pandas.DataFrame":
     """One row per element of the batch and threshold; see ``to_frame``."""
     pandas = import_extra("pandas", "io")
     fields = certificate.__dataclass_fields__
     first = next(iter(fields))
     rows = certificate._own(first)
-    sizes = dict(zip(_dims(certificate, dims), certificate.batch_shape, strict=True))
+    sizes = {f"axis_{i}": size for i, size in enumerate(certificate.batch_shape)}
     sizes |= dict(zip(rows, np.shape(getattr(certificate, first))[-len(rows) :], strict=False))
     shape = tuple(sizes.values())
     arrays, axes = certificate._arrays(), {name: field.metadata.get("axes") for name, field in fields.items()}
@@ -191,23 +162,6 @@ def frame_of(certificate: Any, dims: Dims) -> "pandas.DataFrame":
         columns[columns_of.get(name, name)] = values
     columns["status"] = pandas.Categorical.from_codes(columns["status"], STATUSES)
     return pandas.DataFrame(columns)
-
-
-def _dims(certificate: Any, dims: Dims) -> tuple[str, ...]:
-    """The names of the axes of the batch: those given, or axis_0, axis_1 and so on."""
-    shape = certificate.batch_shape
-    if dims is None:
-        return tuple(f"axis_{i}" for i in range(len(shape)))
-    names = (dims,) if isinstance(dims, str) else tuple(dims)
-    if len(names) != len(shape) or len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"dims is {dims!r}; expected {len(shape)} different names, for a batch of shape {shape}")
-    known = certificate.__dataclass_fields__.items()
-    fields = {name: field for name, field in known if getattr(certificate, name) is not None}
-    metadata = [field.metadata for field in fields.values()]
-    taken = {*fields, *(each.get("column", "") for each in metadata), *(a for m in metadata for a in m.get("axes", ()))}
-    if taken & set(names):
-        raise ValueError(f"dims has {min(taken & set(names))!r}, which is a name of the certificate's own")
-    return names
 
 
 def _is_setting(field: Any) -> bool:

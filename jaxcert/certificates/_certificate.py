@@ -3,14 +3,13 @@
 import dataclasses
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import ByThreshold
-from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._figures import (
     NOTHING,
@@ -52,8 +51,8 @@ class Certificate(ByThreshold):
 
     Some questions say more: of one at every moment of the sampling of tasks (``certify_anytime``), epsilon is the
     smallest risk of all moments so far; ``certify_interval`` certifies the share from above, too, each end failing with
-    probability at most delta / 2. After a shift, ``epsilon``, ``safety``, ``thresholds`` and ``status`` are what holds
-    then, and all else comes from the certificate that was shifted.
+    probability at most delta / 2. After a shift, ``epsilon``, ``safety`` and ``status`` are what holds then, and all
+    else comes from the certificate that was shifted.
 
     ``certificate[3]``, ``certificate[1:4]`` and ``certificate.at(0.5)`` are the certificates at some of the thresholds,
     again with an axis of thresholds; ``to_frame()`` is a table, ``to_dict()`` and ``to_json()`` give plain values. Of a
@@ -97,15 +96,12 @@ class Certificate(ByThreshold):
         beta_upper: of an interval, failure probability of each upper bound, float[...].
         level: of a band, eta <= delta of the single limits, rounded down; float[...].
         low: of a band, the lower end a of the support; -inf if it is not known; float[...].
-        num_successes: of a band of successes, those of each task, float[..., n], -1 for one with invalid returns.
-        num_rollouts: of a band of successes, those of each task, float[..., n], or one number where all have as many.
         history: of one at every moment, the certified risk after each task, float[..., n, t]; the last is ``epsilon``.
         num_rollouts_used: of a sequential one, rollouts of each task until it passed, was given up or the data ended,
             int32[..., n, t]. The lower bound of a task is then the largest threshold that it has passed, or the lower
             end of the support; for binary returns, it must also have passed all smaller thresholds.
         radius: of a shift, how far the distribution of new tasks may be from the certified one, rounded up, a scalar.
-        performance_shift: of a shift, c, by how much the performance on any task may be lower, rounded up, a scalar.
-        divergence: in what the radius is measured; None if the distribution is the one that was certified (static).
+        divergence: of a shift, in what the radius is measured (static).
         sampled: the certificate that was shifted, from which all this follows; None for one of the sampled tasks.
     """
 
@@ -137,19 +133,11 @@ class Certificate(ByThreshold):
     beta_upper: Any = None
     level: Any = None
     low: Any = None
-    num_successes: Any = dataclasses.field(default=None, metadata=along("task"))
-    num_rollouts: Any = dataclasses.field(default=None, metadata=along("task", optional=True))
     history: Any = dataclasses.field(default=None, metadata=along("task", "threshold"))
     num_rollouts_used: Any = dataclasses.field(default=None, metadata=along("task", "threshold"))
     radius: Any = None
-    performance_shift: Any = None
     divergence: str | None = dataclasses.field(default=None, metadata=STATIC)
     sampled: Any = None
-
-    _shown: ClassVar = (
-        *("thresholds", "safety", "safety_upper", "beta", "delta", "num_tasks", "bound", "method", "question"),
-        *("radius", "performance_shift", "divergence"),
-    )
 
     @property
     def _apart(self) -> str:
@@ -165,8 +153,9 @@ class Certificate(ByThreshold):
         """The tasks that it is about."""
         if self.sampled is None:
             return new_task_from(self.source)
-        shift = {"radius": float(self.radius), "performance_shift": float(self.performance_shift)}
-        return shifted_task(self.source, self.quantity, self.divergence, **shift)
+        # A smaller radius is covered, so it is rounded down.
+        one = f"the {self.source} one" if self.source in (SAMPLED, REWEIGHTED) else f"that of tasks from {self.source}"
+        return f"a new task from {_NEAR[self.divergence].format(floor_figures(float(self.radius)), one)}"
 
     def _decimal(self, name: str, value: Any) -> str:
         """An upper end does not hold at a lower threshold, below the float before it."""
@@ -285,18 +274,3 @@ _NEAR = {
     "ratio": "any distribution with a density of at most {} times {}",
     "total_variation": "any distribution within total variation distance {} of {}",
 }
-
-
-def shifted_task(source: str, quantity: str, divergence: str | None, *, radius: Any, performance_shift: Any) -> str:
-    """The tasks that a shift is about, in words.
-
-    A smaller radius or shift is covered, so both are rounded down.
-    """
-    task = new_task_from(source)
-    if divergence is not None:
-        near = choose("divergence", divergence, _NEAR)
-        one = f"the {source} one" if source in (SAMPLED, REWEIGHTED) else f"that of tasks from {source}"
-        task = f"a new task from {near.format(floor_figures(radius), one)}"
-    if not performance_shift:
-        return task
-    return f"{task}, in an environment that lowers the {quantity} by at most {floor_figures(performance_shift)}"

@@ -16,7 +16,7 @@ from jaxcert.certificates._arguments import (
     thresholds_of,
 )
 from jaxcert.certificates._certificate import Certificate, answer, quantity_of, source_of
-from jaxcert.certificates._counting import solved
+from jaxcert.certificates._counting import recounted, solved
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS, OF_WEIGHTED, defaults, proven, warned
 from jaxcert.returns._paired import Paired
@@ -110,39 +110,22 @@ def certify(
     Reference: Schnitzer et al. (2026), Theorem 5.1 ("scenario"); the theory page, sections 2 ("binomial"), 9 ("soft"),
     10 ("auto") and 12 ("attained").
     """
-    settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "method": method, "where": where}
-    return certified(returns, thresholds, **settings, validate=validate)
-
-
-def certified(
-    returns: Any,
-    thresholds: Any,
-    *,
-    support: Any,
-    delta: Any,
-    beta: Any,
-    bound: str | None,
-    method: str | None,
-    where: Any = None,
-    validate: bool,
-    name: str = "thresholds",
-) -> Certificate:
-    """``certify``, called by a public function; ``name``: what its messages call the thresholds."""
     if support is None:
         returns = as_successes(returns, support, where, bound, method)
     weighted = returns if isinstance(returns, Weighted) else None
-    plain, methods = (weighted.returns, OF_WEIGHTED) if weighted else (returns, METHODS)
+    plain: Any = weighted.returns if weighted else returns
+    methods = OF_WEIGHTED if weighted else METHODS
     if method is not None:
         # Differences of successes are no successes.
-        counted = {name: each for name, each in methods.items() if not each.counts_successes}
-        choose("method", method, counted if isinstance(plain, Paired) else methods)
+        counting = {name: each for name, each in methods.items() if not each.counts_successes}
+        choose("method", method, counting if isinstance(plain, Paired) else methods)
     per_task, chosen = defaults(bound, method, plain, beta)
     # Evidence and weights are added up for each threshold; counting costs nothing more.
     adds_up = weighted is not None or chosen.tail is None
     many = adds_up and np.size(thresholds) > _MANY
     needs = {"apart": chosen.bound is None, "weights": True, "padded": not many}
     sample = sample_of(dataclasses.replace(per_task, **needs), returns, support, where, validate)
-    rounded = thresholds_of(sample, thresholds, validate, name=name, stacklevel=4)
+    rounded = thresholds_of(sample, thresholds, validate)
     rows = padded_rows(rounded, sample, *((1,) if adds_up else ()))
     is_even = weighted and weighted.even and (sample.is_full or not chosen.counts_successes)
     if is_even:
@@ -213,10 +196,8 @@ def certify_lower_bounds(
 
 
 def curve_of_counts(certificate: Certificate, lower_bounds: Array, thresholds: Array) -> Certificate:
-    """The certificate of other lower bounds [n] and thresholds by the same settings."""
-    settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "method": certificate.method}
-    found = certify_lower_bounds(lower_bounds, thresholds, **settings)
-    return dataclasses.replace(found, question=certificate.question, quantity=certificate.quantity)
+    """``recounted`` by its method."""
+    return recounted(METHODS[certificate.method], certificate, lower_bounds, thresholds)
 
 
 SAFETY = Question(

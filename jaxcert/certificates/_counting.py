@@ -5,16 +5,19 @@ from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from jaxcert._types import Numeric
+from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, task_bounds
+from jaxcert.certificates._arguments import padded_rows
 from jaxcert.certificates._averages import by_weights, ratios_of
+from jaxcert.certificates._certificate import Certificate, answer
 from jaxcert.certificates._figures import Status
 from jaxcert.certificates._method import Levels, Method, solve
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import complement_down, complement_up, in_unit, next_down, unit_roundoff
-from jaxcert.returns._sample import Sample, placed
+from jaxcert.returns._sample import Sample, placed, sample_of_numbers
 
 
 def solved(
@@ -26,6 +29,16 @@ def solved(
     counted = _counted if method.tail is None or sample.weights is not None else _counted_soon
     fields = counted(method, bound, *placed((sample, thresholds, beta, delta, known)))
     return {"thresholds": thresholds, "beta": beta, "delta": delta} | fields
+
+
+def recounted(method: Method, certificate: Certificate, lower_bounds: Array, thresholds: Array) -> Certificate:
+    """The certificate of other lower bounds [n] at thresholds [t], by the same settings."""
+    sample, row = sample_of_numbers(np.asarray(lower_bounds)), np.asarray(thresholds)
+    delta = certificate.delta if certificate.level is None else certificate.level
+    fields = solved(method, None, sample, padded_rows(row, sample), certificate.beta, delta)
+    fields |= {name: getattr(certificate, name) for name in ("delta", "level", "low")}
+    words = {name: getattr(certificate, name) for name in ("bound", "method", "quantity", "question", "simultaneous")}
+    return answer(Certificate, fields, sample.num_tasks, len(row), **words)
 
 
 def _count(method: Method, bound: Bound | None, sample: Sample, thresholds, beta, delta, known) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +18,7 @@ from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import answer
 from jaxcert.certificates._figures import Told, floor_figures, floor_to, in_hundred, nothing, status_where
 from jaxcert.certificates._in_a_row import IN_A_ROW, share_of_choices
-from jaxcert.certificates._question import COUNTED, Option, Question, Rows
+from jaxcert.certificates._question import COUNTED, Question, Rows
 from jaxcert.numerics._batches import as_memory_allows, in_front
 from jaxcert.numerics._rounding import at_least, complement_up
 from jaxcert.returns._prepared import is_successes, probability
@@ -39,7 +38,6 @@ class EpisodeCertificate(ByThreshold):
         thresholds: float[..., t].
         safety: certified probability, rounded down, float[..., t].
         epsilon, status, delta, num_tasks: as of ``Certificate``.
-        rollouts: which rollouts of a task it rests on, "all" or "first" (static).
         num_episodes: k (static).
         of_successes: whether returns are of type bool: a return of 1 is a success (static).
     """
@@ -50,7 +48,6 @@ class EpisodeCertificate(ByThreshold):
     status: jax.Array = dataclasses.field(metadata=along("threshold"))
     delta: jax.Array
     num_tasks: int = dataclasses.field(metadata=STATIC)
-    rollouts: str = dataclasses.field(metadata=STATIC)
     num_episodes: int = dataclasses.field(default=1, metadata=STATIC)
     of_successes: bool = dataclasses.field(default=False, metadata=STATIC)
 
@@ -59,8 +56,6 @@ class EpisodeCertificate(ByThreshold):
     @property
     def not_about(self) -> str:
         return "a given task"
-
-    _shown: ClassVar = ("thresholds", "safety", "delta", "num_tasks", "rollouts", "num_episodes")
 
     @property
     def _apart(self) -> str:
@@ -92,26 +87,22 @@ def certify_episode(
     *,
     delta: Numeric,
     num_episodes: int = 1,
-    rollouts: Literal["all", "first"] = "all",
     where: Array | None = None,
     validate: bool = True,
 ) -> EpisodeCertificate:
     r"""Certify the return of one or several new episodes on a new task, rather than an expected return.
 
     At each threshold t, fixed before the data are seen, with p_i the fraction of the rollouts of task i that return at
-    least t, and r the number of tasks whose first rollout does not,
+    least t,
 
-    .. math:: P_{M \sim D,\, G}[G \ge t] \ge L(p_1, \dots, p_n; \delta) \quad \text{("all")}, \qquad
-              P_{M \sim D,\, G}[G \ge t] \ge 1 - U(r; n, \delta) \quad \text{("first")}
+    .. math:: P_{M \sim D,\, G}[G \ge t] \ge L(p_1, \dots, p_n; \delta)
 
     with probability at least 1 - delta, one-sided. L is the betting lower bound on the mean of independent numbers in
-    [0, 1], U the Clopper-Pearson limit, which is exact and is used whenever there is one rollout per task. On all
-    rollouts the certificate is the higher, the more the rollouts of a task differ; if they all agree, "first" is
-    slightly higher.
+    [0, 1]; with one rollout per task it is the Clopper-Pearson limit, which is exact.
 
     For k episodes on one new task that all reach t, "k of k", p_i is the share of the choices of k rollouts of task i
     that all do: with s of its m rollouts that reach t, s (s - 1) .. (s - k + 1) / (m (m - 1) .. (m - k + 1)), whose
-    mean is that probability. "first" are the first k rollouts, as are all of them at m = k.
+    mean is that probability. At m = k the limit is exact again.
 
     Args:
         returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks; leading axes are batched. No
@@ -119,8 +110,6 @@ def certify_episode(
         thresholds: float[t], or a scalar for one. For successes, an array of bool, it is 1.
         delta: failure probability of each certificate, in (0, 1); a scalar.
         num_episodes: k, of one new task; at most as many as each task has rollouts. Chosen before the data are seen.
-        rollouts: "all", or the "first" one (or the first k) of each task that ``where`` lets count. Chosen before the
-            data are seen.
         where, validate: as in ``certify``. A task with a return that is not finite, and was not refused, counts as
             failed.
 
@@ -140,37 +129,29 @@ def certify_episode(
         With confidence 0.99: on a new task from the same distribution,
         all of the next 4 trials succeed with probability at least 0.9772.
 
-    Reference: Schnitzer et al. (2026), section 5.3, for "first"; the theory page, equation (17.3).
+    Reference: Schnitzer et al. (2026), section 5.3, for one rollout per task; the theory page, equation (17.3).
     """
-    _check_rollouts("rollouts", rollouts)
     check_count("num_episodes", num_episodes)
     needs = Needs(f"certify_episode(num_episodes={num_episodes})", support=False, min_rollouts=num_episodes)
     sample = sample_of(needs, returns, None, where, validate)
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     row = prepare_thresholds(thresholds, sample.dtype, validate)
     rows = padded_rows(row, sample, 1)
-    exact = rollouts == "first" or int(sample.num_rollouts) == num_episodes
+    exact = int(sample.num_rollouts) == num_episodes
     fields = _shares_reached(exact, num_episodes, *placed((sample, rows, delta)))
     fields |= {"thresholds": rows, "delta": delta}
-    settings = {"rollouts": rollouts, "num_episodes": num_episodes, "of_successes": is_successes(returns)}
+    settings = {"num_episodes": num_episodes, "of_successes": is_successes(returns)}
     return answer(EpisodeCertificate, fields, sample.num_tasks, len(row), **settings)
 
 
-def _check_rollouts(name: str, value: str) -> None:
-    if value not in ("all", "first"):
-        raise ValueError(f"{name} is {value!r}; expected 'all' or 'first'")
-
-
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _shares_reached(first: bool, k: int, sample: Sample, thresholds, delta) -> dict[str, jax.Array]:
+def _shares_reached(exact: bool, k: int, sample: Sample, thresholds, delta) -> dict[str, jax.Array]:
     """From at most the share of the choices of k rollouts that all reach each threshold, [..., t, n]."""
     x, mask = jnp.asarray(sample.values), sample.mask
     mask = jnp.ones(x.shape, bool) if mask is None else mask
     there = in_front(x[..., 0], sample.num_tasks)
     count = jnp.sum(mask, axis=-1, dtype=jnp.int32)
     valid = jnp.all(jnp.isfinite(x) | ~mask, axis=-1) & (count >= k)
-    if first:
-        mask, count = mask & (jnp.cumsum(mask, axis=-1) <= k), jnp.minimum(count, k)
 
     def reached(threshold: jax.Array) -> jax.Array:
         hits = jnp.sum(at_least(x, threshold) & mask, axis=-1, dtype=jnp.int32)
@@ -179,22 +160,17 @@ def _shares_reached(first: bool, k: int, sample: Sample, thresholds, delta) -> d
 
     shares = jnp.moveaxis(as_memory_allows(reached, thresholds, x.size), 0, -2)
     ends, some = (jnp.zeros((), x.dtype), jnp.ones((), x.dtype)), there[..., None, :] if sample.padded else None
-    lower = mean_over_tasks(CLOPPER_PEARSON if first else BETTING, shares, delta, *ends, some)
+    lower = mean_over_tasks(CLOPPER_PEARSON if exact else BETTING, shares, delta, *ends, some)
     bad = jnp.isneginf(lower) | jnp.broadcast_to(~jnp.isfinite(thresholds), lower.shape)  # -inf for an invalid delta
     safety = jnp.where(bad, 0, jnp.clip(lower, 0, 1))
     status = status_where(safety > 0, ~bad & jnp.all(valid | ~there, axis=-1, keepdims=True))
     return {"safety": safety, "epsilon": complement_up(safety), "status": status}
 
 
-_ROLLOUTS = "On which rollouts of a task it rests: all, or first"
-
 EPISODE = Question(
     name="episode",
     words="with which probability does the next episode on a new task reach a threshold, or each of the next ones?",
     function=certify_episode,
     rows=Rows({name: COUNTED[name] for name in ("threshold", "safety", "epsilon", "status")}, of_successes=1.0),
-    options=(
-        IN_A_ROW._replace(help="So many episodes on a new task all have to reach the threshold"),
-        Option("rollouts", str, _ROLLOUTS, flag="which-rollouts", check=_check_rollouts),
-    ),
+    options=(IN_A_ROW._replace(help="So many episodes on a new task all have to reach the threshold"),),
 )

@@ -3,7 +3,6 @@
 import decimal
 import enum
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -101,12 +100,6 @@ def ceil_figures(value: float, figures: int = 6) -> str:
     return _figures(value, figures, decimal.ROUND_CEILING)
 
 
-def figures_row(values: Any, shown: Callable[[float], str] = floor_figures) -> str:
-    """Performances or safeties, each rounded down, or numbers shown in another way; a single one without brackets."""
-    text: Any = {"float_kind": lambda value: shown(float(value))}
-    return np.array2string(np.asarray(values), threshold=6, separator=", ", formatter=text)
-
-
 def _figures(value: float, figures: int, rounding: str) -> str:
     value = float(value)
     if not np.isfinite(value):
@@ -118,7 +111,8 @@ def _figures(value: float, figures: int, rounding: str) -> str:
 
 def level_figures(beta: Any) -> str:
     """The level of lower bounds in six significant figures, or those chosen for each threshold."""
-    return figures_row(beta, lambda value: f"{value:.6g}")
+    text: Any = {"float_kind": lambda value: f"{value:.6g}"}
+    return np.array2string(np.asarray(beta), threshold=6, separator=", ", formatter=text)
 
 
 def confidence(delta: float) -> str:

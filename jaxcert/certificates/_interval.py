@@ -89,19 +89,19 @@ def certify_interval(
     above: Any = (np if is_concrete(level) else jnp).minimum(level, np.asarray(_USUAL_UPPER, sample.dtype))
     if beta_upper is not None:
         above = probability("beta_upper", beta_upper, sample.dtype, "nearest", validate=validate, scalar=True)
-    return _of_both(per_task.name, per_task, sample, raised, rows, (level, above, delta), returns)
+    words = {"bound": per_task.name, "quantity": quantity_of(per_task.name, returns)}
+    return _of_both(per_task, sample, raised, rows, (level, above, delta), **words)
 
 
 def _of_both(
-    name: str, bound: Bound | None, sample: Sample, raised: Sample, row: Any, levels: tuple, returns: Any = None
+    per_task: Bound | None, sample: Sample, raised: Sample, row: Any, levels: tuple, **words: Any
 ) -> Certificate:
-    """From both ``task_bounds`` two samples, by the name of the bound, at thresholds [t]."""
+    """From both ``task_bounds`` of two samples, or from numbers that are such bounds, at thresholds [t]."""
     rows, half = padded_rows(row, sample), half_of(levels[-1])
     table = table_of(TAIL, int(sample.num_tasks), sample.tasks[-1], half)
-    fields = _interval(bound, *placed((sample, raised, rows, levels, half, table)))
+    fields = _interval(per_task, *placed((sample, raised, rows, levels, half, table)))
     fields |= {"thresholds": rows, **dict(zip(("beta", "beta_upper", "delta"), levels, strict=True))}
-    words = {"bound": name, "method": BINOMIAL.name, "quantity": quantity_of(name, returns)}
-    return answer(Certificate, fields, sample.num_tasks, len(row), **words, question="interval")
+    return answer(Certificate, fields, sample.num_tasks, len(row), **words, method=BINOMIAL.name, question="interval")
 
 
 def half_of(delta: Any) -> Any:
@@ -137,7 +137,8 @@ def _interval(
 def _curve(certificate: Certificate, lower_bounds: Array, levels: np.ndarray) -> Certificate:
     settings = certificate.beta, certificate.beta_upper, certificate.delta
     lower, negated = (sample_of_numbers(np.asarray(each)) for each in (lower_bounds, -certificate.upper_bounds))
-    return _of_both(certificate.bound, None, lower, negated, np.asarray(levels), settings)
+    words = {"bound": certificate.bound, "quantity": certificate.quantity}
+    return _of_both(None, lower, negated, np.asarray(levels), settings, **words)
 
 
 INTERVAL = Question(

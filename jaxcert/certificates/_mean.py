@@ -3,7 +3,7 @@
 import dataclasses
 import decimal
 import functools
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -71,8 +71,6 @@ class MeanCertificate(Answer):
     source: str = dataclasses.field(default=SAMPLED, metadata=STATIC)
     num_episodes: int = dataclasses.field(default=1, metadata=STATIC)
     max_weight: jax.Array | None = None
-
-    _shown: ClassVar = ("mean", "alpha", "delta", "num_tasks", "bound", "quantity")
 
     def _has_axes(self, name: str) -> bool:
         """Whether there are several shares: alpha has an axis more than delta then."""

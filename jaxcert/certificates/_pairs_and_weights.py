@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from jaxcert._types import Array, Numeric
+from jaxcert._validation import check_finite, is_concrete
 from jaxcert.certificates._arguments import Returns
 from jaxcert.certificates._certificate import Certificate
-from jaxcert.certificates._certify import certified, curve_of_counts
+from jaxcert.certificates._certify import certify, curve_of_counts
 from jaxcert.certificates._in_a_row import MEAN_IN_A_ROW, all_in_a_row
 from jaxcert.certificates._mean import MeanCertificate, certify_mean
 from jaxcert.certificates._question import COUNTED, MEAN_ROWS, Option, Question, Rows
@@ -69,8 +70,10 @@ def certify_improvement(
     Reference: the theory page, section 18; its equation (18.1).
     """
     pairs = paired(returns_a, returns_b, where_a=where_a, where_b=where_b)
-    settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "method": method}
-    found = certified(pairs, margins, **settings, validate=validate, name="margins")
+    settings: dict[str, Any] = {"support": support, "delta": delta, "beta": beta, "bound": bound, "method": method}
+    if validate and is_concrete(margins):
+        check_finite("margins", margins)
+    found = certify(pairs, margins, **settings, validate=validate)
     return dataclasses.replace(found, question="improvement")
 
 
@@ -230,7 +233,7 @@ def certify_weighted(
     """
     sample = weighted(returns, weights, max_weight=max_weight)
     settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "method": method, "where": where}
-    return certified(sample, thresholds, **settings, validate=validate)
+    return certify(sample, thresholds, **settings, validate=validate)
 
 
 WEIGHTED = Question(
@@ -294,7 +297,7 @@ def certify_stratified(
     """
     sample = stratified(returns, strata, frequencies=frequencies)
     settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "method": method, "where": where}
-    return certified(sample, thresholds, **settings, validate=validate)
+    return certify(sample, thresholds, **settings, validate=validate)
 
 
 STRATIFIED = Question(

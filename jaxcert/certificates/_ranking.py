@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import math
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -79,11 +78,8 @@ class RankingCertificate(Answer):
     bound: str = dataclasses.field(metadata=STATIC)
 
     question = "ranking"
-    _shown: ClassVar = ("order", "delta", "num_tasks", "bound")
 
-    def __str__(self) -> str:
-        if not self._is_single():
-            return repr(self)
+    def _lines(self) -> list[str]:
         others = {i: [str(j) for j in np.flatnonzero(row) if j != i] for i, row in enumerate(np.asarray(self.order))}
         lines = [
             f"policy {i} is at least as good as polic{'y' if len(js) == 1 else 'ies'} {', '.join(js)}"
@@ -91,8 +87,8 @@ class RankingCertificate(Answer):
             if js
         ]
         if not lines:
-            return f"{self._start}: {nothing('the order of the policies', self._note(0)).sentence}"
-        return f"{self._start}: over new tasks from the same distribution, on average,\n" + ";\n".join(lines) + "."
+            return [f"{self._start}: {nothing('the order of the policies', self._note(0)).sentence}"]
+        return [f"{self._start}: over new tasks from the same distribution, on average,", ";\n".join(lines) + "."]
 
 
 def certify_ranking(

@@ -1,16 +1,15 @@
 """The methods by name, as ``certify(method=...)`` takes them, and the default."""
 
-import warnings
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete
+from jaxcert._validation import is_concrete, warn
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import AUTO, choose, default_bound
+from jaxcert.certificates._arguments import choose, default_bound, is_auto
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._method import BINOMIAL, MOST_DELTA, Method
@@ -34,7 +33,7 @@ def defaults(bound: str | None, method: str | None, returns: Any, beta: Any = No
     """Bound and method by their names; successes with their bound have a method of their own, for "auto" too."""
     usual = default_bound(None, returns)
     if method is None:
-        binary = usual == CLOPPER_PEARSON.name or (isinstance(beta, str) and beta == AUTO)
+        binary = usual == CLOPPER_PEARSON.name or is_auto(beta)
         method = ATTAINED.name if binary and (bound or usual) == CLOPPER_PEARSON.name else BINOMIAL.name
     chosen = choose("method", method, METHODS)
     own = None if chosen.bound is None else chosen.bound.name
@@ -50,7 +49,7 @@ def warned(certificate: Certificate) -> Certificate:
         beta, delta = np.asarray(certificate.beta), np.asarray(certificate.delta)
         if not np.all(method.is_sound(beta, delta, n)):
             caveat = method.caveat(float(beta), float(delta), n)
-            warnings.warn(f"{method.name} at {caveat}", UserWarning, stacklevel=3)
+            warn(f"{method.name} at {caveat}")
     return certificate
 
 

@@ -1,7 +1,6 @@
 """The metrics of several requirements: checked, as samples of which larger returns are better."""
 
 import dataclasses
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import check_finite, is_concrete
+from jaxcert._validation import check_finite, is_concrete, warn
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._anytime import EVERY_MOMENT
 from jaxcert.certificates._arguments import bound_for
@@ -142,7 +141,7 @@ def _check_threshold(side: Side, sample: Any, validate: bool) -> None:
     if beyond or short:
         why = "no policy meets that; is it in another unit, such as per cent?" if beyond else "every policy meets that"
         text = f"{side.metric}: the threshold {value:.9g} has the support ({low:.6g}, {high:.6g}) on one side: {why}"
-        warnings.warn(text, UserWarning, stacklevel=5)
+        warn(text)
 
 
 def rest(threshold: Any) -> Any:

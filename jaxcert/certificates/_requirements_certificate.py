@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -78,8 +78,6 @@ class RequirementsCertificate(Answer):
     chosen: Any = None
     history: Any = dataclasses.field(default=None, metadata=along("task"))
     max_weight: Any = None
-
-    _shown: ClassVar = ("safety", "thresholds", "level", "delta", "num_tasks", "metrics", "sides", "bound", "method")
 
     @property
     def requirements(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, task_bounds
-from jaxcert.certificates._arguments import Returns, as_row, chosen_level, padded_rows, refuse_choice
+from jaxcert.certificates._arguments import Returns, as_row, is_auto, padded_rows
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._attained_limits import FEW, limits_each, limits_of_few
 from jaxcert.certificates._certificate import Certificate, answer, quantity_of
@@ -98,22 +98,20 @@ def certify_safety_level(
     """
     returns = as_successes(returns, support, where, bound, method)
     per_task, chosen = defaults(bound, method, returns, beta)
-    if chosen.counts_successes and isinstance(beta, str):
-        beta = chosen_level(chosen, delta, beta, 0, np.dtype(float))
-    refuse_choice(beta, "a number, or None for the largest level that costs nothing")
+    beta = None if chosen.counts_successes and is_auto(beta) else beta
     if chosen.tail is None:
         raise ValueError(f"{chosen.name} adds up evidence and counts no lower bounds; expected another method")
     sample = sample_of(per_task, returns, support, where, validate)
     wanted = as_row("safety", probability("safety", safety, sample.dtype, "up", validate=validate))
-    rounded = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
+    delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     rows = padded_rows(wanted, sample)
     if chosen is ATTAINED and beta is None:
         few = sample.is_full and int(sample.num_rollouts) <= FEW
-        fields = limits_of_few(sample, rows, rounded, delta) if few else limits_each(sample, rows, rounded)
+        fields = (limits_of_few if few else limits_each)(sample, rows, delta)
     else:
         # A given level is attained by the number of successes that decides.
         counting = BINOMIAL if chosen is ATTAINED else chosen
-        fields = _at_levels(counting, per_task, sample, rows, rounded, beta, validate)
+        fields = _at_levels(counting, per_task, sample, rows, delta, beta, validate)
     settings = {"bound": per_task.name, "method": chosen.name, "quantity": quantity_of(per_task.name, returns)}
     certificate = answer(Certificate, fields, sample.num_tasks, len(wanted), **settings, question="safety_level")
     return warned(certificate) if validate and chosen.caveat else certificate

@@ -18,7 +18,6 @@ from jaxcert.numerics._binomial_kernel import deviance
 from jaxcert.numerics._elementary import log, log1p, quotient
 from jaxcert.numerics._root import safe_root
 from jaxcert.numerics._rounding import cast, complement_down, compute_dtype, in_unit, unit_roundoff
-from jaxcert.numerics._summation import difference_down
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,27 +194,25 @@ DIVERGENCES = {divergence.name: divergence for divergence in _ALL}
 # --- a certificate after a shift --------------------------------------------------------------------------------------
 
 # The fields of a certificate that a shift changes.
-CHANGED = ("thresholds", "safety", "epsilon", "status")
+CHANGED = ("safety", "epsilon", "status")
 
 
 def certify_shift(
     certificate: Certificate,
     *,
-    divergence: str | None = None,
-    radius: Numeric | None = None,
-    performance_shift: Numeric | None = None,
+    divergence: str,
+    radius: Numeric,
     validate: bool = True,
 ) -> Certificate:
     r"""Certify new tasks that differ from the sampled ones by a stated amount, from a certificate.
 
-    If the certificate has the risk epsilon at B for tasks from D, then for every distribution D' within the radius, and
-    every environment in which the policy's performance on a task, J', is at least J - c,
+    If the certificate has the risk epsilon at B for tasks from D, then for every distribution D' within the radius
 
-    .. math:: P_{M \sim D'}[J'_M \ge B - c] \ge 1 - \varepsilon', \qquad
+    .. math:: P_{M \sim D'}[J_M \ge B] \ge 1 - \varepsilon', \qquad
               \varepsilon' = \texttt{shifted\_epsilon}(\varepsilon, \rho),
 
-    in the same event of probability 1 - delta: for all D', radii, divergences and c together, so that they may be
-    chosen after a look at the result. Nothing better holds as a function of epsilon and B.
+    in the same event of probability 1 - delta: for all D', radii and divergences together, so that they may be chosen
+    after a look at the result. Nothing better holds as a function of epsilon.
 
     Everything else stays as before: the certificate is about the same quantity and still holds at all thresholds
     together or at every moment if it did. D' differs from the distribution that it was about (for ``certify_weighted``,
@@ -225,29 +222,22 @@ def certify_shift(
         certificate: of ``certify``, ``certify_safety_level``, ``certify_band``, ``certify_sequential``,
             ``certify_improvement`` and the like, also batched. Its thresholds stay as they were fixed, single or all
             together. Thresholds of safety levels stay as well, and their safety becomes smaller.
-        divergence: "total_variation", "kl", "chi2" or "ratio", as in ``shifted_epsilon``; None for the same
-            distribution.
+        divergence: "total_variation", "kl", "chi2" or "ratio", as in ``shifted_epsilon``.
         radius: the divergence of D' from D is at most this; a scalar (``jax.vmap`` for several).
-        performance_shift: c >= 0 in the unit of the thresholds, a scalar: J' >= J - c for every task M, where J is a
-            difference if the certificate is one of a difference. The thresholds become B - c, rounded down.
-        validate: raise for invalid values that are concrete; otherwise, and under a transformation, nothing is
-            certified for them.
+        validate: raise for a radius that is concrete and out of range; otherwise, and under a transformation, nothing
+            is certified.
 
     Returns:
         A ``Certificate`` with arrays of the same shapes; the one that was shifted is its ``sampled``.
 
     Raises:
         ValueError: for a certificate that does not bound a share of tasks from below alone, or is one of a shift;
-            another divergence, a radius or performance_shift out of range or with axes, a divergence without a radius
-            or the reverse, and if neither a divergence nor a performance_shift is given.
+            another divergence, and a radius out of range or with axes.
 
     Example:
         >>> import jaxcert
         >>> returns = jaxcert.sample_returns("cheetah")
         >>> sampled = jaxcert.certify(returns, 400.0, support=(0, 1000), delta=0.01)
-        >>> shifted = certify_shift(sampled, divergence="ratio", radius=2.0, performance_shift=25.0)
-        >>> print(f"{sampled.safety[0]:.3f} at 400, {shifted.safety[0]:.3f} at {shifted.thresholds[0]:.0f}")
-        0.976 at 400, 0.952 at 375
         >>> print(certify_shift(sampled, divergence="kl", radius=0.02))
         With confidence 0.99: on a new task from any distribution within KL divergence 0.02 of the sampled one,
         the expected return is at least 400 with probability at least 0.9396.
@@ -255,42 +245,24 @@ def certify_shift(
     Reference: the theory page, section 19.
     """
     _check_certificate(certificate)
-    if divergence is None and radius is not None:
-        raise ValueError(f"radius is given without a divergence; expected one of {', '.join(DIVERGENCES)}")
-    if divergence is None and performance_shift is None:
-        raise ValueError("nothing is shifted; expected a divergence with its radius, a performance_shift, or both")
-    # Where the distribution is the same, total variation, of radius 0.
-    kind = TOTAL_VARIATION if divergence is None else choose("divergence", divergence, DIVERGENCES)
-    if divergence is not None and radius is None:
-        raise ValueError(f"divergence is {divergence!r} without a radius; expected {kind.expected}")
-    dtype = certificate.epsilon.dtype
-    within = _scalar("radius", radius, dtype, kind.least, kind.largest, kind.expected, validate)
-    expected = "a finite number of at least 0"
-    lower = _scalar("performance_shift", performance_shift, dtype, 0.0, np.inf, expected, validate)
-    fields = _shifted(kind, {name: getattr(certificate, name) for name in CHANGED}, within, lower)
-    shift = {"divergence": divergence, "radius": within, "performance_shift": lower}
+    chosen, dtype = choose("divergence", divergence, DIVERGENCES), certificate.epsilon.dtype
+    if np.ndim(radius):
+        raise ValueError(f"radius has shape {np.shape(radius)}; expected a scalar (use jax.vmap for several)")
+    within = bounded("radius", radius, dtype, chosen.least, chosen.largest, chosen.expected, validate)
+    fields = _shifted(chosen, {name: getattr(certificate, name) for name in CHANGED}, within)
+    shift = {"divergence": divergence, "radius": within}
     return dataclasses.replace(certificate, **fields, **shift, history=None, sampled=certificate)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _shifted(divergence: Divergence, before: dict, radius: jax.Array, lower: jax.Array) -> dict[str, jax.Array]:
-    bad, thresholds, status = jnp.isnan(radius) | jnp.isnan(lower), before["thresholds"], before["status"]
+def _shifted(divergence: Divergence, before: dict, radius: jax.Array) -> dict[str, jax.Array]:
+    bad, status = jnp.isnan(radius), before["status"]
     epsilon = jnp.where(bad, 1.0, enlarged(divergence, before["epsilon"], radius))
     safety = jnp.where(bad, 0.0, jnp.minimum(before["safety"], complement_down(epsilon)))
     says_nothing = (epsilon >= 1) & ((status == Status.CERTIFIED.value) | (status == Status.OUT_OF_RANGE.value))
     status = jnp.where(says_nothing, Status.VACUOUS.value, status)
     status = jnp.where(bad, Status.INVALID_INPUT.value, status).astype(jnp.int32)
-    lower = jnp.broadcast_to(lower, thresholds.shape)
-    stay = (lower == 0) | ~jnp.isfinite(thresholds)
-    thresholds = jnp.where(stay, thresholds, difference_down(thresholds, lower))
-    return {"thresholds": thresholds, "safety": safety, "epsilon": epsilon, "status": status}
-
-
-def _scalar(name: str, value: Any, dtype: np.dtype, *allowed: Any) -> jax.Array:
-    """The value rounded up, as ``bounded``; 0 where none is given."""
-    if np.ndim(value):
-        raise ValueError(f"{name} has shape {np.shape(value)}; expected a scalar (use jax.vmap for several)")
-    return jax.device_put(np.zeros((), dtype)) if value is None else bounded(name, value, dtype, *allowed)
+    return {"safety": safety, "epsilon": epsilon, "status": status}
 
 
 def _check_certificate(certificate: Any) -> None:
@@ -303,7 +275,7 @@ def _check_certificate(certificate: Any) -> None:
     if certificate.sampled is not None:
         raise ValueError(
             "certificate is shifted already; expected its .sampled, and one shift by both: total variation distances "
-            "and performance shifts add up, ratios multiply"
+            "add up, ratios multiply"
         )
     if certificate.safety_upper is not None:
         raise ValueError(

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -78,7 +78,6 @@ class SuiteCertificate(ByThreshold):
     tasks: Any = dataclasses.field(default=None, metadata=STATIC | along("task", column="task"))
 
     source = LISTED
-    _shown: ClassVar = ("thresholds", "num_good", "num_bad", "delta", "num_tasks", "bound", "complete")
 
     @property
     def chosen(self) -> jax.Array:

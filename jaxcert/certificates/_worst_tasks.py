@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,12 +14,9 @@ from jaxcert._validation import as_numbers, is_concrete, kind_of, refuse, requir
 from jaxcert.bounds._bound import finish
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import Returns, as_row
-from jaxcert.certificates._attained import ATTAINED_LEVELS, curve_of
 from jaxcert.certificates._averages import bound_over_tasks
-from jaxcert.certificates._band import steps_of
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import EXPECTED_RETURN, Certificate, Status
-from jaxcert.certificates._counting import bad_levels
 from jaxcert.certificates._figures import Told, ceil_figures, floor_figures, floor_to, nothing, status_where
 from jaxcert.certificates._mean import MeanCertificate, certified_mean
 from jaxcert.certificates._question import MEAN_ROWS, Option, Question
@@ -57,7 +54,6 @@ class TailCertificate(ByThreshold):
     quantity: str = dataclasses.field(default=EXPECTED_RETURN, metadata=STATIC)
 
     simultaneous = True
-    _shown: ClassVar = ("shares", "quantiles", "cvar", "delta")
 
     def _told(self, index: int) -> Told:
         """Every figure on its safe side: a larger share has a larger mean."""
@@ -75,17 +71,18 @@ class TailCertificate(ByThreshold):
 def certify_tail(band: Certificate, shares: Numeric | Sequence[float], *, validate: bool = True) -> TailCertificate:
     r"""Quantiles of the performance over tasks, and means over the worst share of them.
 
-    With e_k = min(1, u_k / (1 - beta)) of the band, the ordered lower bounds L_(1) <= ... <= L_(n), the lower end a of
-    the support, and L_(0) = a,
+    With the risks e_1 <= ... <= e_g of the band at its thresholds B_1 < ... < B_g, the lower end a of the support, and
+    B_0 = a,
 
-    .. math:: \hat q(v) = \max\big(a, \max\{L_{(k + 1)} : e_k < v\}\big), \qquad
-              \frac1v \int_0^v \hat q(w)\, dw = a + \frac1v \sum_{k < n} (L_{(k + 1)} - L_{(k)}) (v - e_k)^+
+    .. math:: \hat q(v) = \max\big(a, \max\{B_i : e_i < v\}\big), \qquad
+              \frac1v \int_0^v \hat q(w)\, dw = a + \frac1v \sum_i (B_i - B_{i - 1}) (v - e_i)^+
 
     are at most the v-quantile of J and its mean over the worst share v of tasks (CVaR, lower tail), one-sided, at all v
     and all thresholds of the band together: no further delta is spent.
 
     Args:
-        band: of ``certify_band`` or ``certify_lower_bounds_band``; only what it counts and its settings are used.
+        band: of ``certify_band`` or ``certify_lower_bounds_band``. Its thresholds are the steps: all of them, as for
+            thresholds of None, say most.
         shares: v in (0, 1), a scalar or float[a].
         validate: raise for shares that are concrete and invalid. Otherwise nothing is certified for them.
 
@@ -111,27 +108,30 @@ def certify_tail(band: Certificate, shares: Numeric | Sequence[float], *, valida
     """
     if not isinstance(band, Certificate) or band.level is None or band.sampled is not None:
         raise ValueError(f"band is {kind_of(band)}; expected one of certify_band, of the sampled tasks")
-    dtype = band.level.dtype
-    wanted = as_row("shares", probability("shares", shares, dtype, "down", validate=validate))
-    attained = band.method == ATTAINED_LEVELS
-    thresholds, epsilon = curve_of(band) if attained else steps_of(band)
-    beta, given = band.level if attained else band.beta, band.bound == "given"
-    settings = band.lower_bounds, band.low, placed(wanted), beta, band.level
-    fields = _tail(thresholds, epsilon, *settings, given=given)
-    return TailCertificate(**fields, shares=placed(wanted), delta=band.delta, quantity=band.quantity)
+    wanted = placed(as_row("shares", probability("shares", shares, band.level.dtype, "down", validate=validate)))
+    of_band = band.thresholds, band.epsilon, band.status, band.low, band.level
+    fields = _tail(*of_band, wanted, given=band.bound == "given")
+    return TailCertificate(**fields, shares=wanted, delta=band.delta, quantity=band.quantity)
 
 
 @functools.partial(jax.jit, static_argnames="given")
-def _tail(thresholds, epsilon, lower, low, shares, beta, level, *, given: bool) -> dict[str, jax.Array]:
-    """The fields [..., a] for shares [a] from thresholds [..., g] in increasing order and their risks, [..., g]."""
-    bad_task = jnp.any(jnp.isnan(lower) if given else jnp.isneginf(lower), axis=-1, keepdims=True)
+def _tail(thresholds, epsilon, status, low, level, shares, *, given: bool) -> dict[str, jax.Array]:
+    """The fields [..., a] for shares [a] from thresholds [..., g] with their risks and statuses, [..., g]."""
+    # A given bound of -inf says that nothing is known of its task; one from returns, that they are invalid.
+    says_nothing = given & jnp.isneginf(thresholds)
+    bad_task = jnp.any((status == Status.INVALID_INPUT.value) & ~says_nothing, axis=-1, keepdims=True)
+    # No task performs below minus infinity.
+    finite = jnp.broadcast_to(jnp.isfinite(thresholds), epsilon.shape)
+    thresholds, epsilon = jnp.where(finite, thresholds, -jnp.inf), jnp.where(finite, epsilon, 0)
+    order = jnp.argsort(thresholds, axis=-1)
+    thresholds, epsilon = (jnp.take_along_axis(each, order, axis=-1) for each in (thresholds, epsilon))
     # It increases up to rounding; a larger risk is safe.
     risk = jax.lax.cummax(epsilon, axis=epsilon.ndim - 1)
     # The largest lower bound at which fewer than the share are below; the lower end if there is none.
     count = jnp.sum(risk[..., None, :] < _column(shares, risk), axis=-1, dtype=jnp.int32)
     reached = jnp.take_along_axis(thresholds, jnp.maximum(count - 1, 0), axis=-1)
     quantiles = jnp.where(count > 0, jnp.maximum(reached, low), low)
-    bad_setting = jnp.broadcast_to(bad_levels(beta, level) | ~in_unit(shares), quantiles.shape)
+    bad_setting = jnp.broadcast_to(~in_unit(level) | ~in_unit(shares), quantiles.shape)
     # The lower end of the support is certified by definition, unless data contradict the support.
     holds = ~bad_setting & (~bad_task | (quantiles > low))
     # The mean of the quantiles up to each share, by parts: all terms are at least 0.

@@ -71,11 +71,9 @@ def write_files(
 
 def _records(answers: Mapping[str, Answer], *, witness: bool) -> list[dict[str, Any]]:
     return [
-        certificate_record(
-            each, support=of.support, data=of.data[0], others=of.data[1:], advice=of.advice.get(name), witness=witness
-        )
+        certificate_record(each, support=of.support, data=of.data[0], others=of.data[1:], witness=witness)
         for of in answers.values()
-        for name, each in of.certificates.items()
+        for each in of.certificates.values()
     ]
 
 

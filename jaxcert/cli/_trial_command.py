@@ -19,7 +19,7 @@ from jaxcert.report.plots._line_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._declared import outcomes_of
 from jaxcert.rollouts._paired_trials import open_trials
-from jaxcert.rollouts._slots import SCHEDULES
+from jaxcert.rollouts._rounds import SCHEDULES
 
 # More than anybody tries by hand: a slip of the pen.
 _MOST_TASKS = 10_000

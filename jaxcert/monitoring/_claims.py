@@ -18,7 +18,7 @@ from jaxcert.tables._coded import Coded
 from jaxcert.tables._doubts import ask
 from jaxcert.tables._entries import as_text
 from jaxcert.tables._names import tells
-from jaxcert.tables._picked_rows import condition
+from jaxcert.tables._picked_rows import as_meant, condition
 from jaxcert.tables._roles import Columns, Roles
 
 _TWO = "the certificate is about the difference of two policies; expected one about one policy"
@@ -191,7 +191,8 @@ def _check_picked(roles: Mapping[str, Any], names: Sequence[str], entries: Calla
         except ValueError:  # of a column that is not among them
             continue
         found = [as_text(entry) for entry in entries(name).listed() if entry is not None]
-        other = next((each for each in found if (each in wanted) == (sign == "!=")), None)
+        meant = as_meant(wanted, found)
+        other = next((each for each in found if (each in meant) == (sign == "!=")), None)
         if other is None or tells(name).trial:
             continue
         told = f"the certificate is for rows with {text!r:.80}, but here {name:.42} is {other!r:.42}"

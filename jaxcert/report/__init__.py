@@ -17,7 +17,7 @@ from jaxcert.report._writers import certificate_record, write_certificates
 from jaxcert.report.html._report_page import write_report
 from jaxcert.report.plots._axes import save_figure
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
-from jaxcert.report.plots._line_plots import plot_evidence, plot_training
+from jaxcert.report.plots._line_plots import plot_evidence
 from jaxcert.report.plots._share_plot import plot_certificates
 
 __all__ = [
@@ -35,7 +35,6 @@ __all__ = [
     "plot_certificates",
     "plot_evidence",
     "plot_intervals",
-    "plot_training",
     "read_certificate",
     "run_record",
     "save_figure",

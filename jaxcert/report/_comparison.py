@@ -45,7 +45,7 @@ def _misfits(record: Mapping[str, Any], question: Question) -> Iterator[str]:
         yield f"fixed_beforehand is {fixed!r}; in an answer to {question.name!r} it is {question.each!r}"
     if question.each is None and len(record["rows"]) != 1:
         yield f"it has {len(record['rows'])} rows; the question {question.name!r} has one"
-    needed, possible = {*question.rows.columns, "sentence"}, {"beta", "advice", "witness"}
+    needed, possible = {*question.rows.columns, "sentence"}, {"beta", "witness"}
     for i, row in enumerate(record["rows"]):
         for name in sorted(needed - row.keys()):
             yield f"rows {i + 1} lacks {name}, which {question.name!r} requires"

@@ -72,7 +72,7 @@ def at_bounds(certificate: Certificate, lower_bounds: Any, levels: np.ndarray) -
     if certificate.bound != "given" and np.isneginf(lower_bounds).any():
         # A given bound of -inf says that nothing is known of its task; one from returns, that they are invalid.
         curve = dataclasses.replace(curve, status=jnp.full_like(curve.status, Status.INVALID_INPUT.value))
-    return dataclasses.replace(curve, bound=certificate.bound, quantity=certificate.quantity)
+    return curve
 
 
 def thinned(values: np.ndarray, most: int | None) -> np.ndarray:

@@ -1,13 +1,11 @@
 """Witnesses of rows: checked in exact arithmetic, whatever kind of file holds the returns, and written if they hold."""
 
 import hashlib
-import json
 import shlex
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -18,13 +16,11 @@ from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import check_certificate, check_trials
-from jaxcert.report._document import assumptions_of, certificate_document, document_text
-from jaxcert.report._recompute import precision, support_of
-from jaxcert.report._recorded_files import only_warned_of_rows, recorded_roles, rows_read, takes_metrics
+from jaxcert.report._document import assumptions_of, certificate_document, document_text, read_certificate
+from jaxcert.report._recompute import support_of
+from jaxcert.report._recorded_files import recorded_roles, rows_read, takes_metrics, warned_of_rows
 from jaxcert.report._witness import Sample
 from jaxcert.report._witnessed_rows import WITNESSES
-from jaxcert.rollouts import load_adaptive
-from jaxcert.rollouts._adaptive_certificate import declared_by, returns_by_task
 from jaxcert.tables._file_tables import unpacked
 from jaxcert.tables._readers import ReturnsFile, read_by
 
@@ -33,12 +29,12 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
     """Check a certificate file by its witnesses, using only integers and fractions.
 
     The file `check_certificate`, which needs only Python's standard library, does the same for returns in a `.csv`, and
-    `check_trials` for a log of ``Trials``. Other kinds of files are read by `read_returns`, the file of an adaptive run
-    by ``load_adaptive``, and their floats taken as the numbers that they are.
+    `check_trials` for a log of ``Trials``. Other kinds of files are read by `read_returns`, and their
+    floats taken as the numbers that they are.
 
     Args:
         certificate: the certificate file, written with witnesses.
-        returns: the file of returns; for tasks that stop by themselves the log or the file of the run.
+        returns: the file of returns; for tasks that stop by themselves the log.
 
     Returns:
         For each row two pairs: For each row, None and its place when its check begins; then whether it is proven, with
@@ -47,6 +43,7 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
     Raises:
         FileNotFoundError: a file is missing.
         ValueError: what is wrong with the certificate file as a whole, such as another file of returns.
+        ImportError: without jsonschema-rs (extra `cli`).
 
     Warns:
         UserWarning: about the choice of rows, as at certification.
@@ -67,29 +64,18 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
         ...     print([holds for holds, _ in check_exactly(path, file)])
         [None, True]
     """
-    document = content_of(certificate, "a certificate file")
+    held, document = read_certificate(certificate), content_of(certificate, "a certificate file")
     try:
-        held = json.loads(document)
         stops = any("rollouts" in record for record in held["certificates"])  # the tasks, by themselves
         _check_claims(held, stops=stops)
         if stops:
-            yield from check_trials.check(document, lambda data: run_exactly(returns, data["sha256"], data["dtype"]))
+            yield from check_trials.check(document, lambda data: read_log(returns, data["sha256"]))
         else:
             yield from _check_rows(document, returns, metric=any(map(takes_metrics, held["certificates"])))
-    except json.JSONDecodeError as error:
-        raise ValueError(
-            f"{certificate}: is not one JSON document; expected a file of --json with --witness. A log of pairs "
-            f"is its own proof: {proof_command(certificate)}"
-        ) from error
-    except ValueError as error:
-        raise ValueError(f"{certificate}: {error}") from error
-    except RecursionError as error:
-        raise ValueError(f"{certificate} or the file of its returns: JSON is nested too deeply") from error
+    except OSError:
+        raise
     except check_certificate.WRONG as error:
-        if b'"witness"' not in document:
-            needed = "was written without witnesses, which an exact check needs; expected --witness with --json"
-            raise ValueError(f"{certificate}: {needed}") from error
-        raise ValueError(f"{certificate}: has not the form of a certificate file ({error!r})") from error
+        raise ValueError(f"{certificate}: {check_certificate.reason(error)}") from error
 
 
 def proof_command(log: str | PathLike[str]) -> str:
@@ -103,7 +89,7 @@ def _check_rows(document: bytes, returns: str | PathLike[str], *, metric: bool) 
 
     def read(data: Any) -> tuple[Any, ...]:
         nonlocal told
-        with only_warned_of_rows():  # the SHA-256 shows whether the certificate describes this file
+        with warned_of_rows():  # the SHA-256 shows whether the certificate describes this file
             file = read_by(returns, recorded_roles(data, metric=metric))
         told = rows_read([file])
         return exactly(file)
@@ -126,18 +112,10 @@ def _check_claims(held: dict[str, Any], *, stops: bool) -> None:
                 raise ValueError(f"rollouts without an outcome {wrong}")
 
 
-def run_exactly(
-    path: str | PathLike[str], sha256: str | None, dtype: str
-) -> tuple[list[list[Fraction]], str, dict[str, Any]]:
-    """The returns of each task as fractions, the SHA-256 (of the part of a log that counts), and what was declared."""
-    content = content_of(path, "a log of trials, or the file of a run")
-    if Path(path).suffix.lower() != ".npz":
-        return check_trials.read_log(content, sha256 or hashlib.sha256(content).hexdigest())
-    with precision(dtype):
-        run = load_adaptive(path)
-        declared = json.loads(json.dumps(declared_by(run)), **check_certificate.READING)
-        returns = returns_by_task(run)
-    return [[*map(Fraction, task)] for task in returns], hashlib.sha256(content).hexdigest(), declared
+def read_log(path: str | PathLike[str], sha256: str | None) -> tuple[list[list[Fraction]], str, dict[str, Any]]:
+    """The returns of each task as fractions, the SHA-256 of the part of a log that counts, and what was declared."""
+    content = content_of(path, "a log of trials")
+    return check_trials.read_log(content, sha256 or hashlib.sha256(content).hexdigest())
 
 
 def exactly(data: ReturnsFile) -> tuple[Any, ...]:

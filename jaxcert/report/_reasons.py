@@ -49,12 +49,6 @@ class Sample(NamedTuple):
         """The most rollouts that a task has, of either policy."""
         return max(int(count.max()) for count in self.counts)
 
-    @property
-    def least(self) -> float:
-        """The least that is possible: the lower end of the support, or of the differences."""
-        low, high = self.support or (-np.inf, np.inf)
-        return float(low) - float(high) if self.policies else float(low)
-
 
 def reasons_of(
     certificate: Any, question: Question, sample: Sample, advice: Sequence[Advice | None], wanted: float | None

@@ -71,8 +71,8 @@ UNITS = 16
 _TYPICAL = 8
 # In a support that is narrow beside its ends rounding may be all there is: no larger share of it is taken for rounding.
 _LARGEST = 1e-4
-# Entries of a row that are compared elsewhere, or that do not matter.
-_APART = ("sentence", "advice", "witness")
+# Entries of a row that are compared elsewhere.
+_APART = ("sentence", "witness")
 
 
 def of_row(

@@ -12,13 +12,11 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.report._recompute import precision, support_of
 from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables._readers import ReturnsFile, read_by
-from jaxcert.tables._returns import how_many, names_of
-from jaxcert.tables._roles import PICKED, Columns, Roles
+from jaxcert.tables._returns import AT_RANDOM, OF_COUNTS, how_many, names_of
+from jaxcert.tables._roles import Columns, Roles
 from jaxcert.tables.folders import read_summary
 
 Paths = Sequence[str | PathLike[str]]
-# Warnings about chosen rows; missing rows are part of the record.
-_OF_ROWS = ("leaves out trials", "taken for one policy")
 
 
 def recorded_files(
@@ -81,13 +79,13 @@ def rows_read(files: Sequence[ReturnsFile]) -> str:
 
 
 @contextlib.contextmanager
-def only_warned_of_rows() -> Iterator[None]:
-    """Show only the library's warnings about the choice of rows, once each."""
+def warned_of_rows() -> Iterator[None]:
+    """Show what is doubted of the rows, once each; missing rollouts are part of the record."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
     for text in dict.fromkeys(str(each.message) for each in caught):
-        if any(words in text for words in _OF_ROWS):
+        if not text.endswith((AT_RANDOM, OF_COUNTS)):
             warnings.warn(text, UserWarning, stacklevel=3)
 
 
@@ -119,7 +117,7 @@ def _read(
     how = folder and {**folder, "support": support_of(record), "task": roles.task, "value": roles.value}
     key = (path, roles, f"{dtype} {how}" if how else "")
     if key not in known:
-        with only_warned_of_rows(), precision(dtype) if how else contextlib.nullcontext():
+        with warned_of_rows(), precision(dtype) if how else contextlib.nullcontext():
             known[key] = read_summary(path, **how) if how else read_by(path, roles)
     if how:
         return known[key]
@@ -131,15 +129,13 @@ def recorded_roles(held: Mapping[str, Any], *, metric: bool = False) -> Roles:
     """How a record says that a file was read.
 
     Raises:
-        ValueError: its roles are not those that records have, or say another column of outcomes than its columns.
+        ValueError: its roles say another column of outcomes than its columns, or a group of other rows.
     """
     columns, counted = {**(held.get("columns") or {})}, (held.get("unfinished") or {}).get("counted_as")
     columns |= {"trial": columns["trial"] or None} if "trial" in columns else {}
     unfinished = None if counted is None else float(counted)
     roles = Roles(**columns, unfinished=unfinished, metric=metric, recorded=True)
     found = {name: tuple(x) if isinstance(x, list) else x for name, x in (held.get("roles") or {}).items()}
-    if unknown := found.keys() - set(PICKED):
-        raise ValueError(f"its roles have {sorted(unknown)[0]!r:.40}; expected some of {', '.join(PICKED)}")
     if found.get("group", "") not in (*found.get("where", ()), ""):
         raise ValueError(f"its group is {found['group']!r:.60}, which is not among the conditions on its rows")
     if found.keys() & {"successes", "trials", "value"}:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from jaxcert.report import check_trials
-from jaxcert.report._exact_check import run_exactly, where_proven
+from jaxcert.report._exact_check import read_log, where_proven
 from jaxcert.report._recompute import precision
 from jaxcert.report._writers import certificate_record, sizes_of
 from jaxcert.rollouts import AdaptiveCertificate, Trials
-from jaxcert.rollouts._adaptive_certificate import stops_of
 from jaxcert.rollouts._declared import fields_in
 
 _LEFT_OUT = "left out: this holds only if none of them was withdrawn because of how it went"
@@ -32,9 +31,9 @@ def run_record(
     Args:
         run: the run; its support is the one that it was computed with.
         rollouts: where its rollouts come from, and how many there were, as values for JSON.
-        log: the log of ``Trials`` or the file of ``save_adaptive`` with its rollouts. With it each row that claims
-            something has an entry `witness` with what proves it in exact arithmetic (`check_exactly`), which is None
-            where exact arithmetic does not confirm the row.
+        log: the log of ``Trials`` with its rollouts. With it each row that claims something has an entry `witness` with
+            what proves it in exact arithmetic (`check_exactly`), which is None where exact arithmetic does not confirm
+            the row.
         sha256: of a log that has grown since, the SHA-256 up to the trials of the run (``Trials.sha256``).
 
     Raises:
@@ -62,12 +61,29 @@ def run_record(
     if log is None:
         return record
     dtype = record["settings"]["dtype"]
-    found = run_exactly(log, sha256, dtype)
+    found = read_log(log, sha256)
     sizes = sizes_of(np.asarray([*map(len, found[0])]))
     data = {"file": Path(log).name, "sha256": found[1], "num_rollouts": sizes, "dtype": dtype, "columns": None}
-    witnesses = [stops_of(run, i) for i in range(len(record["rows"]))]
+    witnesses = [_stops_of(run, i) for i in range(len(record["rows"]))]
     record = {**record, "data": data}
     return where_proven(record, witnesses, lambda document: check_trials.check(document, lambda _: found))
+
+
+def _stops_of(run: AdaptiveCertificate, index: int) -> dict[str, Any] | None:
+    """After how many rollouts each task passes a threshold, None where it does not; None where nothing is claimed.
+
+    With fixed bets the wealth falls in B, so that a task that passes a larger threshold has passed this one then. For
+    successes, `goal` is the wealth at which tasks pass.
+    """
+    thresholds, lower = np.asarray(run.certificate.thresholds), np.asarray(run.certificate.lower_bounds)
+    if not run.certificate.safety[index] > 0 or not thresholds[index] > run.state.low:
+        return None
+    is_binary = bool(run.state.is_binary)
+    at = np.full(lower.shape, index) if is_binary else np.argmax(thresholds == lower[:, None], axis=1)
+    used = np.take_along_axis(np.asarray(run.certificate.num_rollouts_used), at[:, None], axis=1)[:, 0]
+    passed = (lower >= thresholds[index]).tolist()
+    stops = [count if ok else None for count, ok in zip(used.tolist(), passed, strict=True)]
+    return {"rollouts": stops, **({"goal": float(run.state.goal[index])} if is_binary else {})}
 
 
 def trial_records(trials: Trials, *, witness: bool = False) -> list[dict[str, Any]]:

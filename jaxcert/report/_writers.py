@@ -1,6 +1,5 @@
 """Certificates as strict JSON."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
@@ -14,7 +13,6 @@ from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import SAMPLED, SOURCES
 from jaxcert.certificates._question import Question
-from jaxcert.planning import Advice
 from jaxcert.questions import question_of, rows_of
 from jaxcert.questions._answers import sampled
 from jaxcert.report._document import REFERENCES, certificate_document, document_text
@@ -36,7 +34,6 @@ def certificate_record(
     support: tuple[float, float] | None = None,
     data: ReturnsFile | None = None,
     others: Sequence[ReturnsFile] = (),
-    advice: Sequence[Advice | None] | None = None,
     witness: bool = False,
 ) -> dict[str, Any]:
     """Everything that a third party needs to know about a certificate, as plain values for JSON.
@@ -49,7 +46,6 @@ def certificate_record(
         data: the file that the returns were read from.
         others: the files of the other policies, in the order of the function's arguments; at last, for weighted tasks,
             the file of the weights, with one number for each task, without which nothing is verified.
-        advice: of `jaxcert.planning.advise`, an entry of each row; if it is shorter (`limit`), the others have none.
         witness: whether each row gets an entry `witness` with what proves it in exact arithmetic (`check_exactly`),
             where its question has such proofs. It is None where exact arithmetic does not confirm the row.
 
@@ -93,7 +89,7 @@ def certificate_record(
         **({"others": [_data(each, *policies[1 + i :][:1]) for i, each in enumerate(others)]} if others else {}),
         "fixed_beforehand": asked.each,
         "note": _TOGETHER if together else _NOTE.format(asked.each) if asked.each else _WHOLE,
-        "rows": _with_advice(rows, advice),
+        "rows": rows,
     }
     files = [] if data is None else [data, *others]
     return with_witnesses(record, certificate, asked, files) if witness else record
@@ -199,12 +195,3 @@ def sizes_of(counts: np.ndarray) -> dict[str, int]:
 
 def _rows(certificate: Any, question: Question, policies: Sequence[str], group: str) -> list[dict[str, Any]]:
     return [{**row, "sentence": naming(row["sentence"], policies, group)} for row in rows_of(certificate, question)]
-
-
-def _with_advice(rows: list[dict[str, Any]], advice: Sequence[Advice | None] | None) -> list[dict[str, Any]]:
-    if advice is None:
-        return rows
-    entries = [None if one is None else dataclasses.asdict(one) for one in advice]
-    if len(entries) > len(rows):
-        raise ValueError(f"advice has {len(entries)} entries; expected at most one for each of {len(rows)} rows")
-    return [{**row, "advice": entry} for row, entry in zip(rows, entries, strict=False)] + rows[len(entries) :]

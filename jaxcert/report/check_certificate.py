@@ -391,7 +391,7 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
         for j, row in enumerate(record["rows"]):
             yield None, (place := f"certificate {i + 1}, row {j + 1} of {len(record['rows'])}")
             try:
-                lacking, others = columns - row.keys(), row.keys() - columns - chosen - {"witness", "advice"}
+                lacking, others = columns - row.keys(), row.keys() - columns - chosen - {"witness"}
                 need(not lacking, f"it has no {', '.join(sorted(lacking))}")
                 need(not others, f"it has {', '.join(sorted(others))}, which its question does not allow")
                 before, found, after = row["sentence"].partition(start)
@@ -414,8 +414,8 @@ def _case(record: Any, read: Callable[[Any], tuple[Any, ...]], statements: dict)
     delta = exact_number(settings["delta"])
     need(0 < delta < 1, "its delta is no probability")
     if each:
-        tasks, *strata = _tasks(data, settings, read)
-        case = _within(tasks, settings["support"][0], settings["support"][1], delta, settings)
+        (tasks, *strata), (least, most) = _tasks(data, settings, read), settings["support"]
+        case = _within(tasks, least, most, delta, settings)
         is_of_strata = statements[record["question"]][2] is share_within_strata
         need(is_of_strata or not (strata or settings.get("frequencies")), "its question is not about strata")
         return _from_strata(case, strata[0]) if strata else case

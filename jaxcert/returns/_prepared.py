@@ -47,6 +47,8 @@ def probability(
     The level of a lower bound is rounded to nearest, since all computations use the rounded level. A traced value
     outside (0, 1) stays outside, so that it fails closed.
     """
+    if isinstance(value, str):
+        raise ValueError(f"{name} is {value!r}; expected a number")
     if scalar and (isinstance(value, list | tuple) or getattr(value, "ndim", 0)):
         require_real(name, value)
         raise ValueError(f"{name} has shape {np.shape(value)}; expected a scalar (use jax.vmap for several)")

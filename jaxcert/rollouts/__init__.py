@@ -2,7 +2,6 @@
 
 from jaxcert.rollouts._adaptive import certify_adaptive
 from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
-from jaxcert.rollouts._adaptive_file import load_adaptive, save_adaptive
 from jaxcert.rollouts._certify_policy import PolicyCertificate, certify_policy
 from jaxcert.rollouts._collect import collect
 from jaxcert.rollouts._gymnasium import collect_gymnasium
@@ -25,6 +24,4 @@ __all__ = [
     "certify_policy",
     "collect",
     "collect_gymnasium",
-    "load_adaptive",
-    "save_adaptive",
 ]

@@ -20,9 +20,9 @@ from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
 from jaxcert.rollouts._collect import batch_size, check_shapes
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, key_apart
-from jaxcert.rollouts._slots import SCHEDULES, Limits, Run, Worker, first_run, go_on
+from jaxcert.rollouts._rounds import SCHEDULES, Limits, Worker, go_on
 from jaxcert.sequential._rule import MOST_ROLLOUTS, Bets, Settings, prepare_rule, takes_table
-from jaxcert.sequential._wealth import certificate_of, start
+from jaxcert.sequential._wealth import SequentialState, certificate_of, start
 
 _MOST_ROLLOUTS = 2**28
 
@@ -51,12 +51,11 @@ def certify_adaptive(
 
     It states what ``certify_sequential`` does: with probability at least 1 - delta for each threshold, the certificate
     holds at every moment, whichever task was rolled out next, and whenever and why the run ended. The run ends at the
-    first of: every task is decided; ``until`` is certified; ``max_rollouts`` have begun.
+    first of: every task is decided; ``until`` is certified; ``max_rollouts`` are made.
 
-    Rollouts run side by side in slots, in one compiled call. A slot that is free takes the task that the schedule
-    names. Rollout j of task i has a random key of its own, so what a task returns does not depend on slots, memory or
-    order (with JAX's default keys; a batch of "rbg" keys draws as one); rollouts of a task count in the order in which
-    they began.
+    Rollouts run side by side in slots, in rounds, in one compiled call. Each round has the tasks that the schedule
+    names, some of them several times. Rollout j of task i has a random key of its own, so what a task returns does not
+    depend on slots, memory or order (with JAX's default keys; a batch of "rbg" keys draws as one).
 
     Args:
         env: the tasks and their environments; returns are undiscounted, in ``env.support``.
@@ -64,7 +63,7 @@ def certify_adaptive(
         key: a fresh JAX random key: the policy was chosen without it, and no other certificate uses it.
         thresholds: float[t], or a scalar for one; fixed before the data are seen.
         num_tasks: n; every one counts, whether it is rolled out or not.
-        max_rollouts: how many rollouts may begin, in all; at most 2**28.
+        max_rollouts: the number of rollouts in all, at most; up to 2**28.
         delta: failure probability of each threshold's certificates, in (0, 1); a scalar.
         beta: probability with which a task with J < B may pass, in (0, 1), fixed before the data; 0.05 by default.
         until: wanted safety, a scalar or [t]: at a threshold where it is certified, no task is continued.
@@ -125,16 +124,15 @@ def certify_adaptive(
     state_bytes = check_shapes(env, policy, _some_task.eval_shape(env))
     slots = batch_size(state_bytes, num_tasks if num_slots is None else num_slots, max_bytes)
     # The log's length is a power of two, so that another number of rollouts seldom recompiles.
-    sizes = {"num_tasks": num_tasks, "num_slots": slots, "capacity": 1 << (max_rollouts - 1).bit_length()}
-    worker, run = _begin(env, policy, key, rows, level, rule, **sizes)
-    ends = Limits(jnp.asarray(max_rollouts, jnp.int32), needed)
-    run = go_on(env, SCHEDULES[schedule], worker, run, ends)
+    sizes = {"num_slots": slots, "capacity": 1 << (max_rollouts - 1).bit_length()}
+    worker, state = _begin(env, policy, key, rows, level, rule, num_tasks=num_tasks)
+    limits = Limits(jnp.asarray(max_rollouts, jnp.int32), needed)
+    run = go_on(env, SCHEDULES[schedule], worker, state, limits, **sizes)
     found = AdaptiveCertificate(
         certificate=certificate_of(run.state, share, bool(binary)),
         state=run.state,
         tasks=worker.tasks,
-        num_started=run.num_started,
-        num_unfinished=_num_under_way(run.slots.task, run.state.is_open),
+        num_started=run.num_rollouts,
         rollout_task=run.log_task,
         rollout_return=run.log_return,
         deterministic=policy.deterministic,
@@ -184,7 +182,7 @@ def _some_task(env: MultiTaskEnv) -> Any:
 # --- the run ------------------------------------------------------------------------------------------------------
 
 
-@functools.partial(jax.jit, static_argnames=("env", "num_tasks", "num_slots", "capacity"))
+@functools.partial(jax.jit, static_argnames=("env", "num_tasks"))
 def _begin(
     env: MultiTaskEnv,
     policy: Policy,
@@ -194,18 +192,10 @@ def _begin(
     settings: Settings,
     *,
     num_tasks: int,
-    num_slots: int,
-    capacity: int,
-) -> tuple[Worker, Run]:
-    """The tasks, the same as ``certify_policy`` draws with this key, and the run before its first rollout."""
+) -> tuple[Worker, SequentialState]:
+    """The tasks, the same as ``certify_policy`` draws with this key, and their state before the first rollout."""
     key_tasks, key_rollouts = jax.random.split(key_apart(key))
     keys = jax.vmap(functools.partial(jax.random.fold_in, episode_key(key_rollouts)))(jnp.arange(num_tasks))
     worker = Worker(policy, env.sample_tasks(key_tasks, num_tasks), keys)
     ends = cast(env.support[0], thresholds.dtype, "down"), cast(env.support[1], thresholds.dtype, "up")
-    state = start((num_tasks,), thresholds, *ends, beta, settings)
-    return worker, first_run(env, worker, state, num_slots, capacity)
-
-
-@jax.jit
-def _num_under_way(task: jax.Array, is_open: jax.Array) -> jax.Array:
-    return jnp.sum((task >= 0) & jnp.any(is_open, axis=-1)[task], dtype=jnp.int32)
+    return worker, start((num_tasks,), thresholds, *ends, beta, settings)

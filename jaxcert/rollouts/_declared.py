@@ -14,7 +14,7 @@ from jaxcert.certificates._arguments import choose
 from jaxcert.numerics._bets import factor
 from jaxcert.returns._checks import possible
 from jaxcert.returns._prepared import probability
-from jaxcert.rollouts._slots import SCHEDULES
+from jaxcert.rollouts._rounds import SCHEDULES
 from jaxcert.sequential import SequentialState, init, update
 from jaxcert.sequential._rule import MOST_ROLLOUTS
 from jaxcert.tables._entries import as_seen, check_spelled_once

@@ -147,7 +147,6 @@ def run_of(log: Log) -> AdaptiveCertificate:
         state=state,
         tasks={"label": np.array(log.declared.labels)},
         num_started=jnp.asarray(len(log.trials), jnp.int32),
-        num_unfinished=jnp.asarray(0, jnp.int32),
         rollout_task=jnp.asarray([trial.task for trial in log.counted], jnp.int32),
         rollout_return=jnp.asarray(returns),
         deterministic=None,

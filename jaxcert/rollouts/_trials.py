@@ -11,7 +11,7 @@ from jaxcert._validation import as_numbers, check_count
 from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
 from jaxcert.rollouts._declared import Declared, check_possible, fewest_to_pass, one_number, two_ends
 from jaxcert.rollouts._recorded_trials import RecordedTrials
-from jaxcert.rollouts._slots import SCHEDULES
+from jaxcert.rollouts._rounds import SCHEDULES
 from jaxcert.rollouts._trial_log import begun, first_entry, run_of, with_trials
 from jaxcert.sequential._rule import usual_rule
 from jaxcert.tables._entries import ask_about_alike
@@ -136,7 +136,7 @@ class Trials(RecordedTrials[Declared]):
 
     def next_task(self) -> str | None:
         """The task that the schedule advises; None if every task is decided. Any other may be tried instead."""
-        keys = SCHEDULES[self.declared.schedule](self.state, self.state.num_rollouts)
+        keys = SCHEDULES[self.declared.schedule](self.state)
         keys = np.where(np.any(fewest_to_pass(self.state) > 0, axis=-1), np.asarray(keys), np.inf)
         place = int(np.argmin(keys))
         return self.declared.tasks[place] if np.isfinite(keys[place]) else None
@@ -144,7 +144,7 @@ class Trials(RecordedTrials[Declared]):
     next_label = next_task
 
     def run(self, *, count_withdrawn: bool = False) -> AdaptiveCertificate:
-        """The certificate at this moment, with the trials behind it, as an adaptive run for ``save_adaptive``.
+        """The certificate at this moment, with the trials behind it, as an adaptive run.
 
         Args:
             count_withdrawn: count each withdrawn trial as the worst return, at its place.

@@ -26,7 +26,7 @@ from jaxcert.tables._outcomes import as_counts, of_rates, outcomes_of_rows
 from jaxcert.tables._picked_rows import Rows, picked_rows, rows_of
 from jaxcert.tables._read import Beside, Read
 from jaxcert.tables._returns import Returns
-from jaxcert.tables._roles import Columns, Roles, check_column, checked
+from jaxcert.tables._roles import Columns, Roles, check_column, checked, may_be_proposed
 
 
 def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
@@ -200,4 +200,5 @@ def _told_apart(read: Read, pair: list[int]) -> str:
     if tells(first).place:
         both = quote(f"{read.columns.task},{first}")
         return f"{as_trial}), or, where tasks of other {first} are other tasks, both as task (--task {both})"
-    return f"{as_trial} {quote(first)}), or rows of one policy alone (--policy, --where)"
+    proposed = f" {quote(first)}" if may_be_proposed("trial", first) else ""
+    return f"{as_trial}{proposed}), or rows of one policy alone (--policy, --where)"

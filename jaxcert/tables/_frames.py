@@ -1,5 +1,6 @@
 """Returns from lists of lists, and from data frames with a row per rollout."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from jaxcert.tables._arranged import arrange_table, padded
 from jaxcert.tables._doubts import told_of
 from jaxcert.tables._label_doubts import check_tasks
 from jaxcert.tables._returns import Returns, check_missing
-from jaxcert.tables._roles import Roles, conditions
+from jaxcert.tables._roles import Columns, Roles, conditions
 
 
 def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]], *, strict: bool = False) -> Returns:
@@ -50,12 +51,8 @@ def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]
         told = f"task {kinds[True]!r} has successes, of type bool, task {kinds[False]!r} numbers"
         raise ValueError(f"{told}; expected one kind")
     labels = np.fromiter(rows, object) if isinstance(returns, Mapping) else np.arange(len(rows))
-    return _of_rows([*rows.values()], labels, strict)
-
-
-def _of_rows(rows: Sequence[np.ndarray], labels: np.ndarray, strict: bool) -> Returns:
-    tasks = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
-    found = padded(tasks, np.concatenate(rows), labels)
+    tasks = np.repeat(np.arange(len(rows)), [len(row) for row in rows.values()])
+    found = padded(tasks, np.concatenate([*rows.values()]), labels)
     check_missing(found, strict=strict)
     return found
 
@@ -142,8 +139,7 @@ def from_xarray(array: Any, *, task: str = "task", trial: str = "trial", strict:
         A ``Returns``, whose ``returns`` [n, m] and ``where`` go into ``jaxcert.certify``.
 
     Raises:
-        ValueError: it is no DataArray of numbers with these two dimensions; a return is infinite; a task has no
-            rollout; with ``strict``, rollouts are missing.
+        ValueError: it is no DataArray with these two dimensions; a task has no rollout; or as in ``read_returns``.
 
     Warns:
         UserWarning: without ``strict``, some tasks have fewer rollouts than others.
@@ -154,25 +150,11 @@ def from_xarray(array: Any, *, task: str = "task", trial: str = "trial", strict:
         >>> from_xarray(array, task="world", trial="seed").returns.shape
         (3, 2)
     """
-    values = _checked_values(array, task, trial)
-    labels = np.asarray(array.coords[task].values) if task in array.coords else np.arange(len(values))
-    rows = [row[~np.isnan(row)] for row in values]
-    for label in (label for label, row in zip(labels, rows, strict=True) if not row.size):
-        raise ValueError(f"{task} {label} has no rollout; expected at least one")
-    return _of_rows(rows, labels, strict)
-
-
-def _checked_values(array: Any, task: str, trial: str) -> np.ndarray:
-    """The array [n, m], finite or NaN."""
-    if not hasattr(array, "values") or not hasattr(array, "transpose") or callable(array.values):
+    if not hasattr(array, "to_series") or not hasattr(array, "transpose"):
         raise ValueError(f"has type {type(array).__name__}, expected an xarray DataArray")
     if sorted(map(str, array.dims)) != sorted([task, trial]):
         found = ", ".join(map(str, array.dims))
         raise ValueError(f"has the dimensions {found or 'none'}; expected {task} and {trial}")
-    values = np.asarray(array.transpose(task, trial).values)
-    if values.dtype.kind not in "biuf" or values.size == 0:
-        raise ValueError(f"has dtype {values.dtype} and shape {values.shape}, expected numbers of tasks and trials")
-    if np.isinf(values).any():
-        row, column = np.argwhere(np.isinf(values))[0]
-        raise ValueError(f"{task} {row}, {trial} {column} is {values[row, column]}, expected a finite number")
-    return values
+    rows = array.transpose(task, trial).to_series().dropna().reset_index(name=Columns().value)
+    labels = array[task].values.tolist()  # each has to have a rollout
+    return dataclasses.replace(from_frame(rows, task=task, trial=trial, tasks=labels, strict=strict), rows=None)

@@ -5,7 +5,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from jaxcert.tables._doubts import listed
@@ -154,23 +154,6 @@ def _around(entry: Any, steps: Sequence[str], prefix: str = "") -> dict[str, Any
         elif each is not None:
             found[f"{prefix}{name}"] = each if isinstance(each, int | float) else _in_short(each)
     return found
-
-
-def fields_beside(whole: Any, path: str, read: Collection[str]) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The fields of the records at a path, and around them, in which records differ, and the others with their entry.
-
-    Fields that are ``read`` are left out, with all that is in them.
-    """
-    records = with_fields_around([*Place(whole).find(path)], path, whole)[0] if path else [whole]
-    entries: dict[str, list[str]] = {}
-    for record in records:
-        left = {name: each for name, each in record.items() if name not in read and name.strip("$0123456789.")}
-        for name, entry in _around(left, [""]).items():
-            entries.setdefault(name, []).append(str(entry))
-    left_out = tuple(f"{name}." for name in read)
-    found = {name: each for name, each in entries.items() if not f"{name.removeprefix('$0.')}.".startswith(left_out)}
-    same = {name: each[0] for name, each in found.items() if len({*each}) == 1 and len(each) == len(records)}
-    return tuple(name for name in found if name not in same), same
 
 
 def _in_short(entry: Any) -> str:

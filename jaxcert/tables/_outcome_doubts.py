@@ -14,6 +14,7 @@ from jaxcert.tables._read import Read
 from jaxcert.tables._returns import Returns
 
 _FEWEST_RISES = 10
+_COPIES, _FEWEST_MIXED = (2, 3, 5, 7), 4  # times that rows are repeated; tasks whose outcomes differ
 
 
 class Outcomes(NamedTuple):
@@ -115,11 +116,20 @@ def copies_of_counts(it: Outcomes) -> Found:
 
 
 def pasted(it: Outcomes) -> Found:
-    """The second half of the rows repeats the first one, task by task and outcome by outcome, not all of them equal."""
-    rows = np.stack([it.read.task.places, *it.counts])
-    first, second = np.array_split(rows, 2, axis=1)
-    several = len(np.unique(first[0])) < first.shape[1] >= _FEWEST_RISES
-    return bool(several and np.array_equal(first, second) and np.any(np.diff(first[-1])))
+    """The outcomes of each task repeat, all in their order or one by one, in several tasks of which some differ.
+
+    By chance a task of four that differ repeats with a probability of at most 1/7.
+    """
+    places, values = it.read.task.places, np.stack(it.counts)
+    order, sizes = np.argsort(places, kind="stable"), np.bincount(places)
+    values, rows = values[:, order], places[order]
+    size, start = sizes[rows], (np.cumsum(sizes) - sizes)[rows]
+    at, mixed = np.arange(len(rows)) - start, {*rows[np.any(values != values[:, start], axis=0)].tolist()}
+    for copies in (each for each in _COPIES if len(mixed) >= _FEWEST_MIXED and not np.any(sizes % each)):
+        others = start + (at + size // copies) % size, start + at - at % copies
+        if any(np.array_equal(values[:, other], values) for other in others):
+            return {"copies": copies}
+    return None
 
 
 # --- rows that sum up others, and trials that were lost ---------------------------------------------------------------

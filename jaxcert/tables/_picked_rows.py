@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -117,6 +117,7 @@ def _masks(every: Rows, roles: Roles) -> list[tuple[Any, np.ndarray]]:
     for name, sign, wanted in conditions_in(every.names, roles):
         column = every.column(name)
         texts = [as_text(entry) for entry in column.listed()]
+        wanted = as_meant(wanted, texts)
         if unknown := [each for each in wanted if each not in texts]:  # with != it would hold for every row
             raise ValueError(f"column {name} has no entry {unknown[0]!r:.60}; found {listed(dict.fromkeys(texts))}")
         holds = np.asarray([(text in wanted) != (sign == "!=") for text in texts], bool)
@@ -160,7 +161,12 @@ def condition(text: str, names: Sequence[Any]) -> tuple[Any, str, list[str]]:
         check_column(name.strip(), names if rest else [name.strip()])
         raise ValueError(f"the condition is {text!r:.80}; expected a column and its value, such as 'arm = clean'")
     wanted = match[3].split(",") if match[2] == "in" else [match[3]]
-    return known[match[1]], match[2], [each.strip().strip("\"'") for each in wanted]
+    return known[match[1]], match[2], [*map(str.strip, wanted)]
+
+
+def as_meant(wanted: Sequence[str], entries: Collection[str]) -> list[str]:
+    """The entries of a condition, without quotes around them unless these are part of an entry."""
+    return [each if each in entries else each.strip("\"'") for each in wanted]
 
 
 def _check_not_by_outcome(every: Rows, columns: Columns, name: Any, holds: np.ndarray, among: np.ndarray) -> None:

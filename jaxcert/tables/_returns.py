@@ -13,11 +13,11 @@ from jaxcert.returns._labels import quoted_condition
 from jaxcert.returns._prepared import as_successes
 from jaxcert.tables._roles import Columns, Roles
 
-_AT_RANDOM = (
+AT_RANDOM = (
     "certificates hold only if whether a rollout is missing does not depend on its outcome; otherwise count it as the "
     "outcome that is worst for the statement: the lowest return possible, but the highest of a cost or of policy B"
 )
-_OF_COUNTS = "certificates hold only if the number of trials of a task does not depend on their outcomes"
+OF_COUNTS = "certificates hold only if the number of trials of a task does not depend on their outcomes"
 _USUAL = Roles()
 
 
@@ -256,5 +256,5 @@ def check_missing(found: Returns, *, strict: bool, place: str = "", stacklevel: 
     if found.missing and strict:
         raise ValueError(f"{place}{found.missing}; expected as many of every task")
     if found.missing:
-        why = _OF_COUNTS if found.counted else _AT_RANDOM
+        why = OF_COUNTS if found.counted else AT_RANDOM
         warnings.warn(f"{place}{found.missing}: {why}", UserWarning, stacklevel=stacklevel)

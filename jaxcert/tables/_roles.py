@@ -117,17 +117,22 @@ def guessed(names: Sequence[Any], columns: Columns) -> dict[str, str | None]:
     for part in (part for part, name in wanted.items() if name is not None and name not in names):
         fitting = [name for name in left if words_in(name) & getattr(WORDS, part)]
         fitting = fitting or [name for name in left if part == "task" and lowered(name) == "id"]
-        known = (getattr(WORDS, part) | getattr(WORDS, f"beside_roles_{part}")) - WORDS.demonstrations
-        is_one = len(fitting) == 1 and words_in(fitting[0]) <= known and not tells(fitting[0]).best_of
-        found[part] = fitting[0] if is_one else None
+        found[part] = fitting[0] if len(fitting) == 1 and may_be_proposed(part, fitting[0]) else None
         left = [name for name in left if name not in fitting]
     return found
 
 
 def only_other(names: Sequence[Any], columns: Columns, read: Collection[Any]) -> dict[str, str]:
-    """The one column that is left to label tasks, where none has a name that does."""
+    """The one column that is left, to label tasks, if by its name it labels something and is nothing else."""
     left = [str(name) for name in names if name not in read]
-    return {"task": left[0]} if len(left) == 1 and columns.task not in names and not tells(left[0]).looked_at else {}
+    is_label = len(left) == 1 and (left[0][:1] == "$" or words_in(left[0]) <= WORDS.labels | WORDS.places)
+    return {"task": left[0]} if is_label and columns.task not in names else {}
+
+
+def may_be_proposed(part: str, name: str) -> bool:
+    """Whether a column's name says nothing but this role: of others, who has the table has to say what they hold."""
+    known = (getattr(WORDS, part) | getattr(WORDS, f"beside_roles_{part}")) - WORDS.demonstrations
+    return words_in(name) <= known and not tells(name).best_of
 
 
 def rate_in(names: Sequence[Any]) -> dict[str, str | None]:

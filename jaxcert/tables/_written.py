@@ -4,7 +4,7 @@ import contextlib
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from jaxcert._archive import array_names, damage_told, read_arrays, whole_array
-from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, content_of, in_file, parsed, whole_file
 from jaxcert._types import Array
 from jaxcert.returns._labels import check_printable
@@ -20,16 +19,15 @@ from jaxcert.tables._coded import coded
 from jaxcert.tables._column_doubts import check_beside
 from jaxcert.tables._doubts import WORDS, listed, tell, words_in
 from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
-from jaxcert.tables._file_tables import arrow_damage_told
 from jaxcert.tables._label_doubts import ask_about_labels
 from jaxcert.tables._names import may_tell_tasks, tells
 from jaxcert.tables._outcome_doubts import check_sense
 from jaxcert.tables._read import Read
 from jaxcert.tables._returns import Returns
-from jaxcert.tables._roles import Columns, Roles
+from jaxcert.tables._roles import Columns, Roles, may_be_proposed
 
-_SUFFIXES = (".npz", ".parquet")
-# Names with a meaning for readers, in either kind of file.
+_SUFFIX = ".npz"
+# Names with a meaning for readers.
 _TAKEN = {*Columns(), "about", "file", "returns", "where"}
 
 
@@ -41,13 +39,11 @@ def write_returns(
     facts: Mapping[str, Any] | None = None,
     replace: bool = True,
 ) -> None:
-    """Write returns [n, m], completely or not at all; the file's suffix says how.
+    """Write returns [n, m] to an `.npz` file, completely or not at all.
 
-    `.npz`: arrays `returns` [n, m], one per parameter of the ``tasks`` [n], and `about`, the ``facts`` of their origin
-    as JSON. `.parquet`: one row per rollout, with the columns task_id, episode_id, total_return, one per parameter, and
-    the facts under the key `jaxcert` of the schema's metadata. Without ``replace`` a file that exists stays, and a
-    FileExistsError says where the new one is. ValueError for another suffix, shapes that do not fit, or a parameter
-    with a name that means something else in these files.
+    It has arrays `returns` [n, m], one per parameter of the ``tasks`` [n], and `about`, the ``facts`` of their origin
+    as JSON. Without ``replace`` a file that exists stays, and a FileExistsError says where the new one is. ValueError
+    for another suffix, shapes that do not fit, or a parameter with a name that means something else in these files.
 
     Example:
         >>> import pathlib, tempfile
@@ -58,32 +54,19 @@ def write_returns(
         ...     read_returns(path).returns.shape, returns_facts(path)
         ((3, 2), {'policy': 'mine'})
     """
-    target = check_returns_path(path)
+    check_suffix(check_output(path), [_SUFFIX])
     values = np.asarray(returns)
     columns = {name: np.asarray(column) for name, column in (tasks or {}).items()}
     if values.ndim != 2 or any(column.shape != values.shape[:1] for column in columns.values()):
         shapes = {name: column.shape for name, column in columns.items()}
         raise ValueError(f"returns have shape {values.shape}, tasks {shapes}; expected [n, m], and [n] each")
-    check_parameters(columns)
+    if taken := sorted(_TAKEN.intersection(columns)):
+        raise ValueError(f"tasks have parameters called {', '.join(taken)}, which mean something else in these files")
     if any(column.dtype == object for column in (values, *columns.values())):
         raise ValueError("returns and parameters of tasks must be numbers")
-    about = json.dumps(dict(facts or {}))
-    with whole_file(target, replace=replace) as file:
-        if target.suffix.lower() == ".npz":
-            arrays: dict[str, Any] = {"returns": values, "about": np.array(about), **columns}
-            np.savez_compressed(file, **arrays)
-            return
-        n, m = values.shape
-        own = (np.repeat(np.arange(n), m), np.tile(np.arange(m), n), values.ravel())
-        table = dict(zip(Columns(), own, strict=True)) | {name: np.repeat(each, m) for name, each in columns.items()}
-        whole = import_extra("pyarrow", "io").table(table).replace_schema_metadata({"jaxcert": about})
-        import_extra("pyarrow.parquet", "io").write_table(whole, file)
-
-
-def check_parameters(names: Iterable[str]) -> None:
-    """Raise ValueError for names of parameters of tasks that mean something else in these files."""
-    if taken := sorted(_TAKEN.intersection(names)):
-        raise ValueError(f"tasks have parameters called {', '.join(taken)}, which mean something else in these files")
+    arrays: dict[str, Any] = {"returns": values, "about": np.array(json.dumps(dict(facts or {}))), **columns}
+    with whole_file(path, replace=replace) as file:
+        np.savez_compressed(file, **arrays)
 
 
 def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
@@ -92,42 +75,22 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
     Empty for a folder, for a file of another kind, and for a file that does not state it or states something twice.
     FileNotFoundError without such a file, ValueError for one that is damaged.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in _SUFFIXES or Path(path).is_dir():
+    if Path(path).suffix.lower() != _SUFFIX or Path(path).is_dir():
         return {}
-    content = content_of(path, "returns")
-    about = ""
+    content, facts = content_of(path, "returns"), None
     with in_file(path):
-        if suffix == ".npz":
-            read_arrays(content, (), ())  # damage is an error, what others keep under this name is none
-            with contextlib.suppress(ValueError):
-                about = str(read_arrays(content, ("about",), ())["about"])
-        else:
-            with arrow_damage_told("Parquet"):
-                buffer = import_extra("pyarrow", "io").BufferReader(content)
-                metadata = import_extra("pyarrow.parquet", "io").read_schema(buffer).metadata or {}
-            about = metadata.get(b"jaxcert", b"").decode("utf-8", "replace")
-    try:
-        facts = parsed(about)
-    except ValueError:  # what others call "about", or one fact twice
-        return {}
+        read_arrays(content, (), ())  # damage is an error, what others keep under this name is none
+        with contextlib.suppress(ValueError):
+            facts = parsed(str(read_arrays(content, ("about",), ())["about"]))
     return facts if isinstance(facts, dict) else {}
-
-
-def check_returns_path(path: str | PathLike[str]) -> Path:
-    """The path, if `write_returns` can write there; checked before a long computation."""
-    target = check_output(path)
-    if check_suffix(target, _SUFFIXES) == ".parquet":
-        import_extra("pyarrow.parquet", "io")
-    return target
 
 
 def read_npz(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     """The array named as value, by default `returns`, and `where`, if there is one; other arrays are not read."""
-    if "rollout_return" in read_arrays(content, [], ["rollout_return"]):
-        tell("adaptive_run")
     name, strata = "returns" if roles.value == Columns().value else roles.value, roles.strata
-    arrays = read_arrays(content, [] if name == "returns" else [name], ["returns", "where"])
+    arrays = read_arrays(content, [] if name == "returns" else [name], ["returns", "where", "rollout_return"])
+    if "rollout_return" in arrays:
+        tell("adaptive_run")
     if name not in arrays:
         raise ValueError(_not_named({name: array.shape for name, array in read_arrays(content, []).items()}))
     returns, where = _checked_returns(arrays[name], f"array {name!r}"), arrays.get("where")
@@ -137,14 +100,24 @@ def read_npz(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
         raise ValueError(f"array 'where' has dtype {where.dtype}, expected bool")
     if where is not None and where.shape != returns.shape:
         raise ValueError(f"array 'where' has shape {where.shape}, expected that of {name!r}, {returns.shape}")
-    others = tuple(each for each in array_names(content) if each not in (name, "where", "about", strata))
-    _check_others(content, others, returns)
-    of_tasks = _check_beside(content, others, returns, name)
+    unread = [each for each in array_names(content) if each not in (name, "where", "about", strata)]
+    others = _opened(content, unread)
+    _check_others(others, returns)
+    of_tasks = _check_beside(others, returns, name)
     labels = None if strata is None else _labels(content, strata, len(returns))
-    unread = tuple(each for each in others if not (each in of_tasks and _labels_tasks(each)))
+    unread = tuple(each for each in unread if not (each in of_tasks and _labels_tasks(each)))
     known = {"strata": labels, "unread": unread, "of_tasks": of_tasks}
     found = Returns(returns, where, np.arange(len(returns)), **known)
     return found, {} if name == "returns" else {"columns": Columns(value=name), "usual_columns": Columns()}
+
+
+def _opened(content: bytes, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """These arrays, but for pickled ones, which are not opened."""
+    found = {}
+    for name in names:
+        with contextlib.suppress(ValueError):
+            found |= read_arrays(content, [name], [])
+    return found
 
 
 def _labels_tasks(name: str) -> bool:
@@ -163,18 +136,13 @@ def _labels(content: bytes, name: str, num_tasks: int) -> np.ndarray:
     return labels
 
 
-def _check_beside(content: bytes, names: Sequence[str], returns: np.ndarray, value: str) -> dict[str, dict[int, str]]:
+def _check_beside(arrays: Mapping[str, np.ndarray], returns: np.ndarray, value: str) -> dict[str, dict[int, str]]:
     """Check other arrays as columns of a table with a row for each task, or for each rollout where a name asks for it.
 
     Returns the entries that may describe the tasks, by the places of these.
     """
-    arrays = {}
-    for name in names:
-        with contextlib.suppress(ValueError):  # pickled arrays are not opened
-            arrays |= read_arrays(content, [], [name])
-    (n, m), kinds = returns.shape, "biufU"
-    of_task = {name: each for name, each in arrays.items() if each.shape == (n,) and each.dtype.kind in kinds}
-    told = {name: tells(_singular(name)) for name in arrays}
+    (n, m), told = returns.shape, {name: tells(_singular(name)) for name in arrays}
+    of_task = {name: each for name, each in arrays.items() if each.shape == (n,) and each.dtype.kind in "biufU"}
     shapes = ((n, m), (m,)) if m != n else ((n, m),)  # an entry for each rollout, or for each column of them
     of_rollout = {
         name: np.broadcast_to(arrays[name], (n, m)).ravel()
@@ -197,26 +165,19 @@ def _singular(name: str) -> str:
     return name if name.endswith("ss") else re.sub("s$", "", re.sub("ies$", "y", name))
 
 
-def _check_others(content: bytes, names: Sequence[str], returns: np.ndarray) -> None:
+def _check_others(arrays: Mapping[str, np.ndarray], returns: np.ndarray) -> None:
     """Raise ValueError for an array that numbers moments of training, one for each row of returns.
 
-    Warn of one by whose name tasks are labelled, with an entry for each column of returns, and not for each row.
+    Warn of one by whose name tasks are labelled, with labels that repeat, or with an entry for each column of returns.
     """
-    moments = [name for name in names if tells(name).moment or words_in(name) & WORDS.moments]
-    for name, array in read_arrays(content, [], moments).items():
-        is_of_rows = array.shape == returns.shape[:1] and len(array) > 1
-        if is_of_rows and array.dtype.kind in "iuf" and np.all(np.diff(array) > 0):
+    for name, array in arrays.items():
+        shape, rows, told = array.shape, returns.shape, tells(name)
+        are_moments = (told.moment or words_in(name) & WORDS.moments) and array.dtype.kind in "iuf"
+        if are_moments and shape == rows[:1] and len(array) > 1 and np.all(np.diff(array) > 0):
             tell("array_of_moments", name=name)
-    for name in (name for name in names if tells(name.rstrip("s")).task):
-        _ask_about_labels(content, name, returns)
-
-
-def _ask_about_labels(content: bytes, name: str, returns: np.ndarray) -> None:
-    """Warn of an array of labels of tasks, with an entry for each column of returns, or with labels that repeat."""
-    with contextlib.suppress(ValueError):  # pickled arrays are not opened
-        array, rows = read_arrays(content, [name])[name], returns.shape
-        shape, are_labels = array.shape, _labels_tasks(name) and array.dtype.kind != "f"  # parameters may coincide
-        if are_labels and shape == rows[:1]:
+        if not tells(name.rstrip("s")).task:
+            continue
+        if shape == rows[:1] and _labels_tasks(name) and array.dtype.kind != "f":  # parameters may coincide
             ask_about_labels(array.tolist())
             if (count := len(np.unique(array))) < len(array):
                 tell("labels_of_array", name=name, count=count, rows=len(array))
@@ -227,10 +188,13 @@ def _ask_about_labels(content: bytes, name: str, returns: np.ndarray) -> None:
 def _not_named(shapes: dict[str, tuple[int, ...]]) -> str:
     """Advice on a file without an array `returns`."""
     found = listed((f"{name[:40]!r} {shape}" for name, shape in shapes.items()), 8, 80) or "no array at all"
-    fitting = [name for name, shape in shapes.items() if len(shape) == 2] or ["NAME"]
+    arrays = (name for name, shape in shapes.items() if len(shape) == 2)
+    fitting = [
+        name for name in arrays if any(may_be_proposed("value", each) for each in (name, name.removesuffix("s")))
+    ]
     return (
         f"has no array 'returns', found {found}; expected one of that name, as np.savez(returns=...) writes, or the "
-        f"name of the one of returns [num_tasks, num_rollouts] by value (--value {fitting[0][:40]})"
+        f"name of the one of returns [num_tasks, num_rollouts] by value (--value {[*fitting, 'NAME'][0][:40]})"
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from jaxcert._types import Array
 from jaxcert._validation import check_count
 from jaxcert.certificates import certify_safety_level
-from jaxcert.certificates._arguments import choose, refuse_choice
+from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._registry import COUNTING, defaults
 from jaxcert.rollouts import MultiTaskEnv, brax_policy, certify_policy
@@ -120,8 +120,8 @@ class CertificationHook:
             raise ValueError(f"thresholds are {self.thresholds}; expected finite numbers")
         if not np.all((self.safeties > 0) & (self.safeties < 1)):
             raise ValueError(f"safeties are {self.safeties}; expected numbers in (0, 1)")
-        if self.safeties.size:
-            refuse_choice(self.settings["beta"], "a number or None, as safeties are wanted")
+        if self.safeties.size and isinstance(beta := self.settings["beta"], str):
+            raise ValueError(f"beta is {beta!r}; expected a number or None, as safeties are wanted")
         for values in (self.thresholds, self.safeties):
             if len({_shown(value) for value in values}) < len(values):
                 raise ValueError(f"{values} has the same number twice, up to twelve digits")

@@ -5,7 +5,7 @@ from importlib import resources
 import jax
 import jax.numpy as jnp
 
-from jaxcert._archive import POLICY, read_archive
+from jaxcert._archive import read_arrays
 from jaxcert.rollouts import Policy
 from jaxcert.tasks.zones import sequence_policy
 
@@ -36,9 +36,8 @@ def sample_policy(name: str, *, deterministic: bool = True) -> Policy:
     """
     if name not in (*_ROBOTS, _ZONES):
         raise ValueError(f"name must be one of {', '.join((*_ROBOTS, _ZONES))}, got {name!r}")
-    with resources.as_file(resources.files("jaxcert") / "data" / f"{name}_policy.npz") as path:
-        _, arrays = read_archive(path, POLICY)
-    params = jax.tree.map(jnp.asarray, arrays)
+    arrays = read_arrays((resources.files("jaxcert") / "data" / f"{name}_policy.npz").read_bytes(), ["about"])
+    params = {each: jnp.asarray(array) for each, array in arrays.items() if each != "about"}
     if name == _ZONES:
         return sequence_policy(params, deterministic=deterministic)
     return Policy(_mode if deterministic else _sample, params, deterministic)

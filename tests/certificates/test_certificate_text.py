@@ -60,18 +60,15 @@ def test_sentence_promises_no_more_than_the_certificate(threshold, delta):
 def test_a_threshold_in_single_precision_is_shown_rounded_down(value):
     held = np.float32(value)
     certificate = certify_lower_bounds(np.full(50, held + 1), jnp.asarray(held), delta=0.1, beta=0.05)
-    for text in (figures(str(certificate))[1], repr(certificate).split("thresholds=[")[1].split("]")[0]):
-        assert Fraction(text) <= Fraction(float(held))
-        assert float(text) == pytest.approx(value, rel=1.1e-6)
+    text = figures(str(certificate))[1]
+    assert Fraction(text) <= Fraction(float(held))
+    assert float(text) == pytest.approx(value, rel=1.1e-6)
 
 
 def test_what_is_not_exact_in_its_type_is_shown_on_its_side(x64):
     levels = jnp.asarray([0.05, 0.1], jnp.float32)  # each a little more than the decimal
     assert [confidence(float(level)) for level in levels] == ["0.9499999", "0.899999"]
     assert confidence(0.05) == "0.95"
-    certificate = certify_lower_bounds(np.linspace(0, 1, 100), [0.3, 0.7], delta=0.05, beta=0.05)
-    assert "thresholds=[0.3, 0.7]" in repr(certificate)
-    assert repr(certificate).count("delta=0.05,") == 1
 
 
 def test_the_usual_levels_look_like_themselves():

@@ -44,15 +44,11 @@ def test_of_all_rollouts_never_above_the_exact_value_and_close(where, precision)
     assert np.all(1 - np.asarray(found.epsilon, float) <= np.asarray(found.safety, float))
 
 
-@pytest.mark.parametrize("where", [None, MASK])
-def test_of_first_rollouts_it_is_the_clopper_pearson_limit(where, precision):
-    shift = np.zeros((N, 1), int) if where is None else RNG.integers(0, M, (N, 1))
-    x = np.take_along_axis(X.astype(precision), (np.arange(M) + shift) % M, axis=1)
-    mask = None if where is None else np.take_along_axis(where, (np.arange(M) + shift) % M, axis=1)
-    first = x[:, 0] if mask is None else x[np.arange(N), mask.argmax(axis=1)]
-    found = certify_episode(x, THRESHOLDS, delta=0.02, rollouts="first", where=mask)
+def test_of_single_rollouts_it_is_the_clopper_pearson_limit(precision):
+    x = X.astype(precision)[:, :1]
+    found = certify_episode(x, THRESHOLDS, delta=0.02)
     for threshold, safety in zip(THRESHOLDS, np.asarray(found.safety, float), strict=True):
-        missed = int(np.sum(first < threshold))
+        missed = int(np.sum(x < threshold))
         wanted = stats.beta.ppf(float(np.asarray(found.delta)), N - missed, missed + 1) if missed < N else 0
         assert wanted - 1e-5 <= safety <= wanted * (1 + 1e-12)
 
@@ -71,10 +67,9 @@ def test_zeros_of_either_sign_and_the_smallest_numbers():
         assert (float(found.safety[0]) > 0) == reached
 
 
-@pytest.mark.parametrize("rollouts", ["all", "first"])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_task_with_a_return_that_is_no_number_has_failed(rollouts, value):
-    call = jax.jit(lambda x: certify_episode(x, [0.0, 500.0], delta=0.1, rollouts=rollouts))
+def test_a_task_with_a_return_that_is_no_number_has_failed(value):
+    call = jax.jit(lambda x: certify_episode(x, [0.0, 500.0], delta=0.1))
     worst = X.copy()
     worst[3] = -1
     found = call(spoilt(X, value))
@@ -210,12 +205,8 @@ def test_k_of_k_on_a_list_are_counted_together():
         certify_suite_mean(TRIED, delta=0.02, num_episodes=K, bound="clopper_pearson")
 
 
-@pytest.mark.parametrize("options", [{"where": None}, {"where": ENOUGH}])
-def test_the_first_k_and_all_k_of_k_are_one_coin_each(options):
-    together = TRIED[:, :K].all(axis=1, keepdims=True)
-    wanted = certify_episode(together, 1, delta=0.02).safety
-    found = certify_episode(TRIED, 1, delta=0.02, num_episodes=K, rollouts="first", **options)
-    np.testing.assert_array_equal(found.safety, wanted)
+def test_k_of_k_are_one_coin_of_each_task():
+    wanted = certify_episode(TRIED[:, :K].all(axis=1, keepdims=True), 1, delta=0.02).safety
     np.testing.assert_array_equal(certify_episode(TRIED[:, :K], 1, delta=0.02, num_episodes=K).safety, wanted)
 
 

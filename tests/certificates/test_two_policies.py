@@ -189,7 +189,7 @@ def test_batches_of_rankings_and_bad_returns():
     x = np.stack([A, 0.9 * A, 0.1 * A])
     found = certify_ranking(np.stack([x, x[::-1]]), **GOOD)
     assert found.order.shape == (2, 3, 3)
-    assert "order of shape (2, 3, 3)" in str(found)
+    assert "answers 'ranking', of shape (2,)" in str(found)
     bad = x.copy()
     bad[1, 3, 4] = np.nan
     spoilt = jax.jit(lambda x: certify_ranking(x, **GOOD))(bad)

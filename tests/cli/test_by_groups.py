@@ -104,6 +104,17 @@ def test_a_name_is_blank_or_reads_as_a_condition():
     """)
 
 
+def test_quotes_may_be_part_of_an_entry():
+    """Of two groups that differ in quotes alone, none is read twice in place of the other."""
+    rows = [(f"t{i}x", kind, j, int(kind == "a")) for i in range(30) for kind in ("'a'", "a") for j in range(4)]
+    table("q.csv", "task,kind,trial,success", rows)
+    run("certify q.csv --by kind --threshold 0.5 --delta 0.06 ~> 30 of 30 | where kind = \"'a'\": nothing is certified")
+    run("""
+        certify q.csv --where "kind = 'a'" --threshold 0.5 --delta 0.06 ~> 30 of 30
+        certify q.csv --where 'kind = "a"' --threshold 0.5 --delta 0.06 ~> 0 of 30
+    """)
+
+
 def test_a_page_has_a_row_for_each_group(folder):
     together = run("BY --report g.html --threshold 0.5 --json g.json").splitlines()[-1]
     text = (folder / "g.html").read_text()

@@ -155,6 +155,30 @@ def test_counts_in_json_are_proposed_with_all_that_has_to_be_said(place):
     """)
 
 
+def test_a_role_is_proposed_by_a_name_that_says_nothing_else():
+    """A column of rates of learning is no trial and no task, as little as names of runs or the labels of answers."""
+    table("sweep.csv", "task,seed,lr,success", [(f"t{i // 4}x", 0, f"{i + 1}e-5", i % 3 > 0) for i in range(80)])
+    table("runs.csv", "task,run_name,success", [(f"t{i // 4}x", f"lr{i % 4}-{i:06x}", i % 3 > 0) for i in range(80)])
+    table("gold.csv", "question_id,correct_label", [(f"q{i}", i % 2) for i in range(30)])
+    table("wide.csv", "lr,s1,s2", [(f"{i + 1}e-5", 1, i % 2) for i in range(30)])
+    table("hours.csv", "training_hours,success_rate,episodes", [(i, 0.8, 10) for i in range(30)])
+    np.savez("obs.npz", observations=np.ones((30, 64)))
+    for name, without in {
+        "sweep.csv": "--trial lr",
+        "runs.csv": "--trial run_name",
+        "gold.csv": "--value correct_label",
+        "wide.csv": "--task",
+        "hours.csv": "--task",
+        "obs.npz": "--value observations",
+    }.items():
+        session(f"certify {name} {DELTA} --threshold 0.5 => !{without}")
+
+
+def test_columns_of_trials_that_are_copies_are_asked_about():
+    table("w.csv", "task,s1,s2,s3,s4", [(f"t{i}x", 1, int(i % 3 > 0), 1, int(i % 3 > 0)) for i in range(30)])
+    session(f"certify w.csv {DELTA} --threshold 0.5 --value s1,s2,s3,s4 ~> the outcomes of each task repeat 2 times")
+
+
 def test_a_column_id_is_proposed_as_the_task():
     table("r.csv", "id,reward", [(i // 4, i % 3 > 0) for i in range(120)])
     session(f"certify r.csv {DELTA} --threshold 0.5 => --task id")

@@ -87,9 +87,6 @@ def test_many_thresholds_are_shortened_for_people_and_complete_in_the_file(sampl
         assert len(record["rows"]) == count
         missed = [i for i, row in enumerate(record["rows"]) if row["safety"] == 0]
         assert f"Advice for the first 5 of {len(missed)} rows that miss." in out.splitlines()
-        last = missed[4]
-        assert [i for i, row in enumerate(record["rows"]) if row.get("advice")] == missed[:5]
-        assert ["advice" in row for row in record["rows"]] == [i <= last for i in range(count)]
     shown = rows(out)
     assert [row[0] for row in shown] == [f"{i / 1000:g}" for i in [*range(-2999, -2989), *range(-9, 1)]]
     assert "2,980 rows left out" in out

@@ -75,7 +75,7 @@ def test_it_says_what_is_there_and_for_which_tasks_each_question_is(passes, tmp_
     path = tmp_path / "results.json"
     path.write_text(json.dumps(TAU))
     listed = command("choose", path).out
-    assert "read as tau-bench results: 6 runs, value reward" in listed
+    assert "read as tau-bench results: 3 tasks, 6 rollouts, value reward" in listed
     assert listed.index("If the tasks are a fixed list") < listed.index("If the tasks are a random sample")
     assert "2 rollouts each, successes and failures" in " ".join(listed.split())
     assert f"jaxcert certify {path} --suite --threshold X --delta 0.05\n" in listed

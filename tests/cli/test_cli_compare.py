@@ -94,11 +94,8 @@ def test_a_margin_is_about_new_tasks():
 def test_it_says_why_nothing_is_certified_as_certify_does():
     said = "Why not more at margin 0.9: no lower bound can pass 0.7218 with 20 rollouts at beta 0.05"
     # At -0.5 more than nothing is certified.
-    out = run(f"COMPARE --margin -0.5,0.9 --json c.json --report c.html -> {said} | !at -0.5")
-    none, advice = [row["advice"] for row in json.loads(Path("c.json").read_text())["certificates"][0]["rows"]]
-    assert none is None
-    line = f"Why not more at margin 0.9: {advice['text']}."
-    assert [each for each in out.splitlines() if each.startswith("Why not more")] == [line]
+    out = run(f"COMPARE --margin -0.5,0.9 --report c.html -> {said} | !at -0.5")
+    (line,) = [each for each in out.splitlines() if each.startswith("Why not more")]
     assert line in re.sub("<[^>]+>", "", page())
 
 

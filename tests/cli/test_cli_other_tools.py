@@ -29,7 +29,7 @@ def folder(there):
 
 def test_what_was_read_is_told_on_one_line():
     np.savez("own.npz", returns=np.full((2, 2), 0.5))
-    read = "2 tasks, 2 rollouts each, support [0, 1] read as a LeRobot evaluation: 2 tasks, 4 episodes, value successes"
+    read = "2 tasks, 2 rollouts each, support [0, 1] read as a LeRobot evaluation: 2 tasks, 4 rollouts, value successes"
     session(f"""
         certify lerobot.json --sampled {HALF} -> ^lerobot.json: {read}
         certify own.npz --support 0 1 {HALF} -> !read as
@@ -142,8 +142,14 @@ def test_files_without_what_is_needed_are_told_so(folder):
     written(folder, edited(LEROBOT, "per_task", 0, "metrics", value=none), "none.json")
     for name, ending in (
         ("notes.csv", "'seed', 'notes'; expected --value with column names of a table with one row per trial"),
-        ("empty.json", "is an empty list; expected runs with task_id, trial and reward"),
-        ("none.json", "per_task[0].metrics has no episode; expected one or more of each task"),
+        (
+            "empty.json",
+            "found none; expected --task, --trial and --value with column names of a table with one row per trial",
+        ),
+        (
+            "none.json",
+            "per_task[0] has 0 successes, 0 sum_rewards, 0 max_rewards; expected as many of each, one or more",
+        ),
     ):
         assert session(f"certify {name} --threshold 0.5 =>").strip().endswith(ending)
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from cli_harness import refused, session
 
-from jaxcert.report import check_trials
 from jaxcert.report.check_trials import check_pairs
 from jaxcert.report.plots._line_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials
@@ -180,6 +179,5 @@ def test_files_are_of_tasks(log, tmp_path):
     checked = subprocess.run([sys.executable, *shlex.split(message.split(", or python ")[1])], capture_output=True)
     assert (checked.returncode, checked.stderr) == (1, b"")  # nothing is proven by one pair
     told = refused("verify", "--exact", log, log)
-    assert "is not one JSON document; expected a file of --json with --witness" in told
-    assert shlex.split(told.split(": python ")[1]) == [check_trials.__file__, str(log)]
+    assert "is not JSON, or cut short" in told
     assert [each.name for each in tmp_path.iterdir() if each.suffix != ".lock"] == ["ab.jsonl"]

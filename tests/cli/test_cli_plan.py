@@ -60,15 +60,12 @@ def test_a_pilot_with_missing_rollouts_is_refused():
 
 
 def test_certify_says_why():
-    asked = "--delta 0.01 --threshold 0.5 --threshold 0.99 --wanted 0.95 --safety 0.5 --json c.json"
+    asked = "--delta 0.01 --threshold 0.5 --threshold 0.99 --wanted 0.95 --safety 0.5"
     few, low = (
         "at threshold 0.5: 40 tasks can certify 0.8855 at most",
         "no lower bound can pass 0.7412 with 10 rollouts",
     )
     session(f"certify pilot.npz {SUPPORT} {asked} -> Why not more {few} | 0.95 needs 95 | {low} | !at safety")
-    by_threshold, by_safety = json.loads(Path("c.json").read_text())["certificates"]
-    assert [row["advice"]["tasks_needed"] for row in by_threshold["rows"]] == [95, 95]
-    assert by_safety["rows"][0]["advice"] is None
 
 
 def test_a_vacuous_certificate_says_why_unasked():

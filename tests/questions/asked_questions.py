@@ -22,7 +22,7 @@ REQUIRED = {"requirements": ("reward >= 0.6 in 0 1", "cost <= 0.5 in 0 1"), "com
 FIXED = {"threshold": [0.3, 0.6], "safety": [0.5, 0.8], "alpha": [0.25, 1.0], "margin": [-0.1, 0.0]}
 OPTIONS = {
     "cvar": {"cap": [0.8, 1.0]},
-    "episode": {"num_episodes": 2, "rollouts": "first"},
+    "episode": {"num_episodes": 2},
     "weighted": {"max_weight": 1.5},
     "stratified": {"frequencies": ("a=0.5", "b=0.5")},
     "improvement": {},

@@ -42,7 +42,6 @@ class SpreadCertificate(Answer):
 
     question = "spread"
     _decimals: ClassVar = {**Answer._decimals, "tail": ceil_figures}
-    _shown: ClassVar = ("lower", "upper", "delta", "num_tasks", "bound")
 
     def _told(self, index: int) -> Told:
         if self.status != Status.CERTIFIED:

@@ -17,8 +17,7 @@ def files(tmp_path_factory):
 def _each_change(held):
     """Entries taken out, emptied or put in anywhere, rows doubled, and the names of other questions."""
     for name in held["rows"][0]:
-        if name != "advice":
-            yield lambda one, name=name: one["rows"][0].pop(name)
+        yield lambda one, name=name: one["rows"][0].pop(name)
     for name in held["settings"]:
         yield lambda one, name=name: one["settings"].pop(name)
     for part in ("settings", "rows"):
@@ -44,7 +43,7 @@ def _each_value(held):
         if isinstance(node, dict | list) and node:
             entries = node.items() if isinstance(node, dict) else enumerate(node[:2])
             for name, entry in entries:
-                yield from () if name == "advice" else places(entry, (*place, name))
+                yield from places(entry, (*place, name))
         else:
             yield place, node
 

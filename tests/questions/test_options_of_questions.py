@@ -81,7 +81,6 @@ OUT_OF_RANGE = [
     ("cvar", {"alpha": [2.0], "cap": [0.5]}, r"alpha\[0\] is 2; expected a share in \(0, 1\]"),
     ("cvar", {"alpha": [0.5, 0.0], "cap": [0.5]}, r"alpha\[1\] is 0; expected a share"),
     ("episode", {"num_episodes": 0}, "num_episodes is 0; expected a whole number of at least 1"),
-    ("episode", {"rollouts": "some"}, "rollouts is 'some'; expected 'all' or 'first'"),
     ("interval", {"complete": True, "beta_upper": 1.0}, "beta_upper is 1; expected a probability"),
     ("weighted", {"max_weight": 0.5}, "max_weight is 0.5; expected a finite number of at least 1"),
     ("sequential", {"give_up": 1.0}, r"give_up is 1.0; expected a number in \[0, 1\)"),

@@ -1,16 +1,8 @@
 """Certificates made by hand, since reports do not depend on how certificates were computed."""
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 
 from jaxcert import Certificate, Status
-
-
-def recorded(step: int, safety: Any) -> Any:
-    """A checkpoint, as far as plots read it."""
-    return SimpleNamespace(step=step, safety=safety)
 
 
 def make_certificate(dtype: str = "float32", *, delta: float = 0.01, method: str = "binomial") -> Certificate:

@@ -1,46 +1,31 @@
-"""Random runs of tasks that stop by themselves, with witnesses: logs of single trials, and adaptive runs."""
+"""Random runs of tasks that stop by themselves, with witnesses: logs of single trials."""
 
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from chained_logs import entries_of, log_of
 from random_certificates import Made
 
 from jaxcert.report import run_record, write_certificates
 from jaxcert.report._recompute import precision
-from jaxcert.rollouts import AdaptiveCertificate, Trials, save_adaptive
-from jaxcert.sequential import certificate, init, update
+from jaxcert.rollouts import AdaptiveCertificate, Trials
 
 _TASKS, _MOST = 30, 60
 
 
-class Kind(NamedTuple):
-    """Whether the returns are successes, and whether they are trials in a log."""
-
-    successes: bool
-    trials: bool
+# By name, whether trials are successes.
+KINDS = {"trials of successes": True, "trials with scores": False}
 
 
-KINDS: Mapping[tuple[str, str], Kind] = {
-    ("trials of successes", "float64"): Kind(True, True),
-    ("trials with scores", "float64"): Kind(False, True),
-    **{("adaptive, successes", dtype): Kind(True, False) for dtype in ("float32", "float64")},
-    **{("adaptive", dtype): Kind(False, False) for dtype in ("float32", "float64")},
-}
-
-
-def made_run(kind: Kind, dtype: str, seed: int, folder: Path) -> Made:
+def made_run(successes: bool, seed: int, folder: Path) -> Made:
     """A random run of that kind in its file, and its certificate file with witnesses."""
     rng = np.random.default_rng(seed)
-    with precision(dtype), warnings.catch_warnings(record=True) as caught:
+    with precision("float64"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        write = _trials if kind.trials else _adaptive
-        run, path, options = write(rng, kind.successes, folder)
-        record = run_record(run, rollouts={"source": "random"}, log=path, **options)
+        run, path, sha256 = _trials(rng, successes, folder)
+        record = run_record(run, rollouts={"source": "random"}, log=path, sha256=sha256)
     write_certificates(folder / "c.json", [record])
     return Made(folder / "c.json", path, [str(each.message) for each in caught if "no witness" in str(each.message)])
 
@@ -64,9 +49,7 @@ def _scores(rng: np.random.Generator, means: np.ndarray, low: float) -> np.ndarr
     return np.round(np.where(rng.random(x.shape) < 0.02, low, x), 4)
 
 
-def _trials(
-    rng: np.random.Generator, successes: bool, folder: Path
-) -> tuple[AdaptiveCertificate, Path, dict[str, Any]]:
+def _trials(rng: np.random.Generator, successes: bool, folder: Path) -> tuple[AdaptiveCertificate, Path, str]:
     """A log in which tasks were tried in random order, some trials withdrawn, and some made after it."""
     settings, x = _settings(rng, successes)
     labels = [f"p{i}" for i in range(_TASKS)]
@@ -88,31 +71,4 @@ def _trials(
     trials = Trials(path)
     write(0, x[0, -1])
     path.write_bytes(log_of(written))
-    return trials.run(count_withdrawn=True), path, {"sha256": trials.sha256}
-
-
-def _adaptive(
-    rng: np.random.Generator, successes: bool, folder: Path
-) -> tuple[AdaptiveCertificate, Path, dict[str, Any]]:
-    """A run in which every task is rolled out until it is decided, or a deadline ends it."""
-    settings, x = _settings(rng, successes)
-    delta = settings.pop("delta")
-    state = init(_TASKS, binary=successes, max_rollouts_per_task=_MOST, **settings)
-    tasks, returns = [], []
-    for x_t in x.T[: rng.integers(10, _MOST)].astype(state.wealth.dtype):
-        chosen = np.flatnonzero(np.asarray(state.is_open).any(axis=-1))
-        is_chosen, every = np.isin(np.arange(_TASKS), chosen), np.arange(_TASKS)
-        state = update(state, np.where(is_chosen, x_t, 0), np.where(is_chosen, every, -1))
-        tasks, returns = [*tasks, *chosen], [*returns, *x_t[chosen]]
-    run = AdaptiveCertificate(
-        certificate=certificate(state, delta),
-        state=state,
-        tasks=None,
-        num_started=jnp.asarray(len(tasks), jnp.int32),
-        num_unfinished=jnp.asarray(0, jnp.int32),
-        rollout_task=jnp.asarray(tasks, jnp.int32),
-        rollout_return=jnp.asarray(returns, state.wealth.dtype),
-        deterministic=None,
-    )
-    save_adaptive(folder / "run.npz", run)
-    return run, folder / "run.npz", {}
+    return trials.run(count_withdrawn=True), path, trials.sha256

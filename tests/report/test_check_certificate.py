@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from alterations import altered, every_alteration, of_tables, standing_alone
+from alterations import every_alteration, of_tables, standing_alone, with_record
 from cli_harness import table
 from conftest import x64_context
 from hypothesis import given
@@ -173,11 +173,6 @@ def test_the_smallest_risk_is_accepted_and_one_float_less_refused(cases):
     assert record["rows"][index]["epsilon"] == pytest.approx(risk, rel=1e-5)
 
 
-def with_record(case, record, *, digest: bool = True) -> Path:
-    change = {"certificates": [record]}
-    return altered(case.certificate, lambda document: document.update(change), new_digest=digest, name="altered.json")
-
-
 def claiming_row(record) -> int:
     return next(i for i, row in enumerate(record["rows"]) if row.get("witness") and _says_much(row))
 
@@ -186,12 +181,16 @@ def claiming_row(record) -> int:
 def test_every_alteration_is_refused_with_a_reason(cases, name):
     case = cases[name]
     record = record_of(case)
-    assert reasons(with_record(case, record), case.returns) == []
+    assert reasons(with_record(case.certificate, record), case.returns) == []
     altered = dict(every_alteration(record, claiming_row(record)))
     assert len(altered) >= 100
-    found = {each: reasons(with_record(case, one), case.returns) for each, one in altered.items()}
+    found = {each: reasons(with_record(case.certificate, one), case.returns) for each, one in altered.items()}
     assert [each for each, words in found.items() if not any(words) or not all(map(str.isprintable, words))] == []
-    kept = [each for each, one in altered.items() if not reasons(with_record(case, one, digest=False), case.returns)]
+    kept = [
+        each
+        for each, one in altered.items()
+        if not reasons(with_record(case.certificate, one, new_digest=False), case.returns)
+    ]
     assert kept == []
 
 
@@ -203,10 +202,12 @@ def test_a_row_that_claims_nothing_counts_no_more_tasks_than_there_are(cases):
     said = f"{confidence}: nothing is certified about an expected return of at least {record['rows'][0]['threshold']}."
     row = {**record["rows"][0], "safety": 0.0, "epsilon": 1.0, "sentence": said, "witness": None}
     row |= {"num_violations": 30, "num_valid": 0, "status": "vacuous"}
-    assert reasons(with_record(case, {**record, "rows": [row]}), case.returns) == []
+    assert reasons(with_record(case.certificate, {**record, "rows": [row]}), case.returns) == []
     lowest = {**row, "threshold": (low := record["settings"]["support"][0]), "status": "certified"}
     lowest["sentence"] = said.replace(str(row["threshold"]), str(low))
-    assert reasons(with_record(case, {**record, "rows": [lowest]}), case.returns) == []  # and other rows gain nothing
+    assert (
+        reasons(with_record(case.certificate, {**record, "rows": [lowest]}), case.returns) == []
+    )  # and other rows gain nothing
     for change, words in {
         ("num_violations", 31): "num_violations is 31, num_valid is 0, of 30 tasks",
         ("num_valid", 1): "num_violations is 30, num_valid is 1, of 30 tasks",
@@ -215,7 +216,7 @@ def test_a_row_that_claims_nothing_counts_no_more_tasks_than_there_are(cases):
         ("status", "certified"): "its status is 'certified'; expected infeasible or",
     }.items():
         altered = {**record, "rows": [{**row, change[0]: change[1]}]}
-        (reason,) = reasons(with_record(case, altered), case.returns)
+        (reason,) = reasons(with_record(case.certificate, altered), case.returns)
         assert words in reason
 
 
@@ -223,19 +224,19 @@ def test_a_larger_level_of_successes_claims_less_and_a_smaller_one_is_refused(ca
     """The risk is computed from the levels in the witness, so that a larger number beside them raises no claim."""
     case = cases["attained"]
     record = record_of(case)
-    row, whole = claiming_row(record), lines_of(with_record(case, record), case.returns)
+    row, whole = claiming_row(record), lines_of(with_record(case.certificate, record), case.returns)
     stated = record["rows"][row]["beta"]
     record["rows"][row]["beta"] = math.nextafter(stated, 1)
-    assert lines_of(with_record(case, record), case.returns) == whole
+    assert lines_of(with_record(case.certificate, record), case.returns) == whole
     record["rows"][row]["beta"] = 1.01 * stated
-    (reason,) = reasons(with_record(case, record), case.returns)
+    (reason,) = reasons(with_record(case.certificate, record), case.returns)
     assert re.search("beta is .*; the levels of its witnesses are at most", reason)
     record["rows"][row]["beta"] = math.nextafter(stated, 1)
     record["rows"][row].update(epsilon=0.9 * record["rows"][row]["epsilon"])
     record["rows"][row]["safety"] = 1 - record["rows"][row]["epsilon"]
-    assert reasons(with_record(case, record), case.returns) != []
+    assert reasons(with_record(case.certificate, record), case.returns) != []
     record["rows"][row] = {**record_of(case)["rows"][row], "beta": 0.9 * stated}
-    (reason,) = reasons(with_record(case, record), case.returns)
+    (reason,) = reasons(with_record(case.certificate, record), case.returns)
     assert re.search("a level is .*; stated is", reason)
 
 
@@ -268,7 +269,7 @@ def test_what_is_no_probability_is_refused_where_a_threshold_says_nothing(cases)
     said = f"With confidence 0.95: {sentence} at least {low:g} with probability at least 1."
     row = {**record["rows"][0], "threshold": low, "safety": 1.0, "epsilon": 0.0, "sentence": said, "witness": None}
     record["rows"] = [row]
-    assert reasons(with_record(case, record), case.returns) == []
+    assert reasons(with_record(case.certificate, record), case.returns) == []
     for change, words in {
         "safety": (5.0, "it has what is no probability"),
         "epsilon": (-4.0, "it has what is no probability"),
@@ -277,21 +278,21 @@ def test_what_is_no_probability_is_refused_where_a_threshold_says_nothing(cases)
     }.items():
         altered = copy.deepcopy(record)
         (altered["settings"] if change == "delta" else altered["rows"][0])[change] = words[0]
-        assert words[1] in reasons(with_record(case, altered), case.returns)[0]
+        assert words[1] in reasons(with_record(case.certificate, altered), case.returns)[0]
     both = copy.deepcopy(record)
     both["rows"][0].update(safety=5.0, epsilon=-4.0, sentence=said.replace("least 1.", "least 5."))
-    assert reasons(with_record(case, both), case.returns) != []
+    assert reasons(with_record(case.certificate, both), case.returns) != []
 
 
 def test_an_upper_end_needs_the_declaration_of_whole_rollouts(cases):
     case = cases["interval"]
     record = record_of(case)
-    assert reasons(with_record(case, record), case.returns) == []
+    assert reasons(with_record(case.certificate, record), case.returns) == []
     for settings in ({"complete": None}, {}):
         altered = {**record, "settings": {**record["settings"], **settings}}
         if not settings:
             del altered["settings"]["complete"]
-        assert "whole rollouts were not declared" in reasons(with_record(case, altered), case.returns)[0]
+        assert "whole rollouts were not declared" in reasons(with_record(case.certificate, altered), case.returns)[0]
 
 
 def test_brackets_without_end_are_refused_in_words(cases, tmp_path, capsys):
@@ -299,7 +300,7 @@ def test_brackets_without_end_are_refused_in_words(cases, tmp_path, capsys):
     path.write_bytes(b"[" * 200_000)
     assert check_certificate.main(str(path), str(cases["betting"].returns)) == 1
     assert capsys.readouterr().out.startswith("refused: RecursionError")
-    with pytest.raises(ValueError, match=r"deep.json .*JSON is nested too deeply"):
+    with pytest.raises(ValueError, match=r"deep.json: .*JSON is nested too deeply"):
         list(check_exactly(path, cases["betting"].returns))
 
 
@@ -315,7 +316,7 @@ def test_altered_returns_are_refused_even_with_their_own_hash(cases, name, tmp_p
         (tmp_path / "r.csv").write_text(other)
         assert reasons(case.certificate, tmp_path / "r.csv") != [], what
         record["data"]["sha256"] = hashlib.sha256(other.encode()).hexdigest()
-        assert reasons(with_record(case, record), tmp_path / "r.csv") != [], what
+        assert reasons(with_record(case.certificate, record), tmp_path / "r.csv") != [], what
 
 
 def test_a_file_that_says_a_thing_twice_or_is_no_certificate_is_refused(cases, tmp_path):

@@ -1,16 +1,15 @@
-"""Plots of bands, bounds, performances and training, and their sizes."""
+"""Plots of bands, shifted and compared certificates, the sampled tasks, and their sizes."""
 
 import dataclasses
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pytest
-from handmade import make_certificate, recorded
+from handmade import make_certificate
 from matplotlib.figure import Figure
 
 import jaxcert
 from jaxcert.certificates._certificate import DIFFERENCE
-from jaxcert.report import plot_certificates, plot_training
+from jaxcert.report import plot_certificates
 from jaxcert.report._reasons import Sample
 from jaxcert.report.html import _report_parts
 
@@ -55,30 +54,9 @@ def test_the_share_of_tasks_is_drawn_as_the_steps_that_it_has(monkeypatch):
     means = np.array([0.7, 0.2, 0.5, 0.5])
     certificate = make_certificate()
     sample = Sample(means, (0.0, 1.0))
-    *_, on_page = _report_parts.curve_svg({"one": certificate, "two": certificate}, None, sample).lines
+    *_, on_page = _report_parts.curve_svg(certificate, sample, is_curve=True).lines
     *_, alone = plot_certificates(certificate, sampled=means).lines
     assert alone.get_label() == "sampled tasks"
     np.testing.assert_allclose(alone.get_xydata(), [[0.2, 1], [0.5, 0.75], [0.5, 0.5], [0.7, 0.25], [0.7, 0]])
     for level in (0.1, 0.2, 0.21, 0.5, 0.51, 0.69, 0.7):
         assert read_off(on_page, level) == read_off(alone, level) == (means >= level).mean()
-
-
-@pytest.mark.parametrize(
-    ("draw", "words"),
-    [
-        (lambda: plot_training([recorded(1, None)]), "certificates at thresholds"),
-        (lambda: plot_training([]), "expected checkpoints with certificates at thresholds, at least one"),
-    ],
-)
-def test_what_cannot_be_drawn(draw, words):
-    with pytest.raises(ValueError, match=words):
-        draw()
-
-
-def test_training_has_a_line_for_each_threshold():
-    one = make_certificate()
-    later = dataclasses.replace(one, safety=one.safety / 2)
-    axes = plot_training([recorded(100, one), recorded(300, later)])
-    assert [line.get_label() for line in axes.lines] == ["at least 0.5", "at least 0.25", "at least 0.75"]
-    np.testing.assert_array_equal(axes.lines[1].get_xydata(), [[100, one.safety[1]], [300, later.safety[1]]])
-    assert axes.get_xlabel() == "environment steps"

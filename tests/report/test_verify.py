@@ -102,7 +102,7 @@ def _add(row: dict, name: str, amount: float) -> None:
         (lambda r: r["references"].update(soft="me"), "references soft"),
         (lambda r: r["rows"][0].update(threshold=1e39), "certificate 1: "),
         (
-            lambda r: r["settings"].update(divergence="kl", radius=0.1, performance_shift=0.0),
+            lambda r: r["settings"].update(divergence="kl", radius=0.1),
             "settings divergence is 'kl', the returns give None",
         ),
     ],

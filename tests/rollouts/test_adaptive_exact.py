@@ -12,7 +12,7 @@ from oracles import binomial_is_safe, exact
 from test_certify_adaptive import POLICY, by_task
 
 from jaxcert.rollouts import MultiTaskEnv, certify_adaptive
-from jaxcert.rollouts._slots import SCHEDULES
+from jaxcert.rollouts._rounds import SCHEDULES
 from jaxcert.sequential._rule import BETS
 
 

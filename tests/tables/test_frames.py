@@ -131,11 +131,11 @@ def test_xarray_in_either_order_with_labels_and_missing_rollouts():
 def test_xarray_that_does_not_fit():
     with pytest.raises(ValueError, match="has the dimensions n, m; expected task and trial"):
         from_xarray(xr.DataArray(np.ones((2, 2)), dims=("n", "m")))
-    with pytest.raises(ValueError, match="has dtype <U1"):
+    with pytest.raises(ValueError, match="row 1: total_return is 'x', expected a finite number"):
         from_xarray(xr.DataArray([["x"]], dims=("task", "trial")))
-    with pytest.raises(ValueError, match="task 1, trial 0 is inf"):
+    with pytest.raises(ValueError, match="row 2: total_return is inf"):
         from_xarray(xr.DataArray([[1.0], [np.inf]], dims=("task", "trial")))
-    with pytest.raises(ValueError, match="task b has no rollout"):
+    with pytest.raises(ValueError, match="1 of 2 tasks have no row: b"):
         from_xarray(xr.DataArray([[1.0], [np.nan]], dims=("task", "trial"), coords={"task": ["a", "b"]}))
     array = xr.DataArray(np.ones((2, 2)), dims=("task", "trial"), name="returns")
     for other in (array.to_dataset(), np.ones((2, 2))):

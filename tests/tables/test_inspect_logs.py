@@ -1,23 +1,16 @@
-"""Logs of Inspect: those that lie beside this file, and, where Inspect is installed, new ones of its release."""
+"""Logs of Inspect, which lie beside this file."""
 
 import copy
-import functools
-import importlib.util
 import json
 import pathlib
 import struct
-import subprocess
-import sys
-import tempfile
 import zipfile
 import zlib
 
-import inspect_logs
 import numpy as np
 import pyarrow as pa
 import pytest
 from cli_harness import command
-from inspect_logs import LOGS, NUM_EPOCHS, NUM_SAMPLES, right
 from report.alterations import altered
 from saved_files import refused
 
@@ -25,30 +18,20 @@ import jaxcert
 from jaxcert.report import certificate_record, verify, write_certificates
 from jaxcert.tables import read_returns
 
+# Logs that Inspect made: a sample is answered wrongly where its number and the epoch add up to a multiple of three. By
+# the name of the log, the sample of number 1 ends with an error or at a limit, or stops the run; or somebody gave the
+# first sample another score in its first epoch.
 KEPT = pathlib.Path(__file__).parent / "logs"
-RIGHT = np.array([[right(i, epoch + 1) for epoch in range(NUM_EPOCHS)] for i in range(NUM_SAMPLES)])
-IDS = [f"q-{i}" for i in range(NUM_SAMPLES)]
+RIGHT = np.array([[(i + epoch) % 3 != 0 for epoch in (1, 2)] for i in range(3)])
+IDS = ["q-0", "q-1", "q-2"]
 
 
-@functools.cache
-def of_this_release() -> pathlib.Path:
-    """A folder of logs that Inspect makes now, in a process of its own."""
-    if importlib.util.find_spec("inspect_ai") is None:
-        pytest.skip("needs inspect-ai, 300 MB: pip install '.[readers]'")
-    folder = tempfile.mkdtemp()
-    subprocess.run([sys.executable, inspect_logs.__file__, folder], check=True)
-    return pathlib.Path(folder)
-
-
-@pytest.fixture(params=["kept", pytest.param("new", marks=pytest.mark.slow)])
-def log(request):
-    """The place of a log by its name."""
-    folder = KEPT if request.param == "kept" else of_this_release()
-    return {name: folder / f"{name}.{form}" for name, (form, _) in LOGS.items()}.__getitem__
+def log(name):
+    return KEPT / f"{name}.{'json' if name.endswith('json') else 'eval'}"
 
 
 @pytest.mark.parametrize("name", ["letters", "letters_json"])
-def test_right_and_wrong_answers_are_successes(log, name):
+def test_right_and_wrong_answers_are_successes(name):
     data = read_returns(log(name))
     np.testing.assert_array_equal(data.returns, RIGHT)
     assert (data.returns.dtype, data.tasks.tolist(), data.where) == (bool, IDS, None)
@@ -57,7 +40,7 @@ def test_right_and_wrong_answers_are_successes(log, name):
     assert data.columns == data.usual_columns == ("id", "epoch", "match")
 
 
-def test_one_of_several_scores_is_read_by_name(log):
+def test_one_of_several_scores_is_read_by_name():
     path = log("several")
     refused(path, "has the values 'match' and 'graded' and 'length' and 'parts/short' and 'parts/epoch'; expected one")
     np.testing.assert_array_equal(read_returns(path, value="match").returns, RIGHT)
@@ -69,14 +52,14 @@ def test_one_of_several_scores_is_read_by_name(log):
     refused(path, "has no value 'parts'; found 'match' and", value="parts")
 
 
-def test_a_sample_without_a_score_is_refused_or_counted(log):
+def test_a_sample_without_a_score_is_refused_or_counted():
     refused(log("several"), "1 of 6 rollouts unfinished (without a score), the first of them 'q-2', 2", value="length")
     data = read_returns(log("several"), value="length", unfinished=0)
     np.testing.assert_array_equal(data.returns, [[2.0, 2.0], [2.0, 1.75], [1.75, 0.0]])
     refused(log("several"), "expected the worst return that is possible, at most 1.75", value="length", unfinished=1.8)
 
 
-def test_what_counts_is_the_end_of_the_declared_support(log):
+def test_what_counts_is_the_end_of_the_declared_support():
     asked = ("certify", log("several"), "--sampled", "--mean", "--value", "length", "--delta", 0.5)
     status, _, err = command(*asked, "--support", -1, 3, "--unfinished", 0)
     assert status == 2
@@ -88,12 +71,12 @@ def test_what_counts_is_the_end_of_the_declared_support(log):
     ("name", "why", "stopped"),
     [("errors", "ended by an error", ""), ("limits", "ended at a limit", ""), ("stopped", "", "its status is 'error'")],
 )
-def test_samples_that_did_not_end_by_themselves_are_refused_or_counted(log, name, why, stopped):
+def test_samples_that_did_not_end_by_themselves_are_refused_or_counted(name, why, stopped):
     """Of the stopped log, also those that were never begun."""
     refused(log(name), stopped, why, "rollouts unfinished", "(--unfinished)")
     data = read_returns(log(name), unfinished=0)
     np.testing.assert_array_equal(data.returns[1], [False, False])
-    assert data.returns.shape == (NUM_SAMPLES, NUM_EPOCHS)
+    assert data.returns.shape == (3, 2)
     assert not (data.returns & ~RIGHT[[IDS.index(task) for task in data.tasks]]).any()
     assert stopped in data.told
     if not stopped:
@@ -103,7 +86,7 @@ def test_samples_that_did_not_end_by_themselves_are_refused_or_counted(log, name
     refused(log(name), "unfinished is -1; expected 0, the worst return that is possible", unfinished=-1)
 
 
-def test_a_score_that_was_edited_is_read_as_it_is_now(log):
+def test_a_score_that_was_edited_is_read_as_it_is_now():
     changed = RIGHT.copy()
     changed[0, 0] = False
     np.testing.assert_array_equal(read_returns(log("edited")).returns, changed)
@@ -202,7 +185,7 @@ def test_a_log_that_changed_is_refused_with_the_place(tmp_path, document, form, 
 def test_scores_in_other_words_and_numbers(tmp_path, document):
     for words, expected in ((("yes", "no"), bool), ((True, False), bool), (("1", "0"), float), ((2.5, -1), float)):
         for sample in document["samples"]:
-            sample["scores"]["match"]["value"] = words[not right(int(sample["id"][2:]), sample["epoch"])]
+            sample["scores"]["match"]["value"] = words[(int(sample["id"][2:]) + sample["epoch"]) % 3 == 0]
         path = tmp_path / "log.json"
         path.write_text(json.dumps(document))
         data = read_returns(path)

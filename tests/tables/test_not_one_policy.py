@@ -535,7 +535,7 @@ def test_all_names_are_listed(tmp_path):
 
 
 def test_a_column_that_names_policies_without_repetition_is_told():
-    frame = pd.DataFrame({"task": [f"{t}x" for t in range(9) for _ in range(4)], "success": [True, False] * 18})
+    frame = pd.DataFrame({"task": [f"{t}x" for t in range(9) for _ in range(4)], "success": np.arange(36) % 3 > 0})
     frame["video"] = [f"videos/{('pi0', 'act')[i % 2]}/{i}.mp4" for i in range(36)]
     assert from_frame(frame, trial=None).unread == ("video",)
 

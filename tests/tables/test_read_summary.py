@@ -2,7 +2,6 @@
 
 import hashlib
 import itertools
-import os
 import re
 import shutil
 import subprocess
@@ -18,8 +17,10 @@ from hypothesis import strategies as st
 
 import jaxcert
 from jaxcert.returns.summaries import Histogram
+from jaxcert.returns.summaries._histogram import MOST
 from jaxcert.tables import read_summary
 from jaxcert.tables.folders import _parts
+from jaxcert.tables.folders._read_summary import Tally
 
 N, M, BINS = 6, 40, 10
 
@@ -142,30 +143,22 @@ def test_the_digest_is_that_of_sha256sum(tmp_path):
         assert done.stdout.split()[0] == found
 
 
-def test_what_is_no_part_of_a_folder_is_refused(tmp_path):
-    folder = split(tmp_path / "d", rows(), [100])
-    for name, words in {
-        "notes.txt": "expected Parquet files alone in this folder",
-        ".part-3.parquet": "expected Parquet files alone",
-        "sub/x.txt": "expected a partition, a folder with a name such as task=push",
-        "task=/x.txt": "expected a partition",
-        "task=__HIVE_DEFAULT_PARTITION__/x.txt": "expected a partition",
-        "a=1/a=2/x.txt": "is a partition a within another one",
-        "a=%ff/x.txt": "its percent-encoding is not UTF-8",
-    }.items():
-        extra = folder / name
-        extra.parent.mkdir(parents=True, exist_ok=True)
-        extra.write_text("x")
-        refused(folder, name.split("/x")[0], words)
-        shutil.rmtree(folder / Path(name).parts[0]) if "/" in name else extra.unlink()
-    (folder / "task=x").symlink_to(tmp_path)
-    refused(folder, "task=x: is a link to a folder")
-    (folder / "task=x").unlink()
-    (folder / "part-8.parquet").symlink_to(tmp_path / "nothing")
-    refused(folder, "part-8.parquet: is a link to nothing, expected a Parquet file")
-    (folder / "part-8.parquet").unlink()
-    os.mkfifo(folder / "part-8.parquet")
-    refused(folder, "part-8.parquet: is not a regular file")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("notes.txt", "notes.txt: cannot be read as Parquet, damaged or cut short"),
+        ("part-1.parquet", "part-1.parquet: cannot be read as Parquet, damaged or cut short"),
+        ("sub/x.parquet", "sub: expected a partition, a folder with a name such as task=push"),
+        ("task=/x.parquet", "task=: expected a partition"),
+        ("task=__HIVE_DEFAULT_PARTITION__/x.parquet", "expected a partition"),
+        ("a=%ff/x.parquet", "'utf-8' codec can't decode byte 0xff"),
+    ],
+)
+def test_what_is_no_part_of_a_folder_is_refused(tmp_path, name, words):
+    folder = split(tmp_path / "d", rows(), [])
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_bytes((folder / "part-0.parquet").read_bytes() if "/" in name else b"x")
+    refused(folder, words)
 
 
 def test_no_folder_and_an_empty_one(tmp_path):
@@ -194,11 +187,11 @@ def test_equal_files_of_different_tasks_are_no_copies(tmp_path):
 
 
 BAD = [
-    ("task_id", [0, 0, None, 0, 0], "row 2: task_id is empty, expected an entry; 1 of the 5 rows from 0 on are none"),
-    ("total_return", [0, 0, 0, None, 1], "row 3: total_return is empty, expected an entry; 1 of the 5"),
-    ("total_return", [0, np.nan, 0, 0, 1], "row 1: total_return is nan, expected a number in the support (0, 1); 1 of"),
-    ("total_return", [0, 1.5, 0, -1, 1], "row 1: total_return is 1.5, expected a number in the support (0, 1); 2 of"),
-    ("total_return", [0, 0.5, 0, 1, np.inf], "row 4: total_return is inf"),
+    ("task_id", [0, 0, None, 0, 0], "row 8: task_id is empty, expected an entry; 1 of the 10 rows from 1 on are none"),
+    ("total_return", [0, 0, 0, None, 1], "row 9: total_return is empty, expected an entry; 1 of the 10"),
+    ("total_return", [0, np.nan, 0, 0, 1], "row 7: total_return is nan, expected a number in the support (0, 1); 1 of"),
+    ("total_return", [0, 1.5, 0, -1, 1], "row 7: total_return is 1.5, expected a number in the support (0, 1); 2 of"),
+    ("total_return", [0, 0.5, 0, 1, np.inf], "row 10: total_return is inf"),
 ]
 
 
@@ -208,19 +201,12 @@ def test_an_entry_that_is_no_return_or_task_is_refused(tmp_path, name, entries, 
     columns[name] = pa.array([*columns[name].to_pylist()[:5], *entries], columns[name].type)
     saved(tmp_path, "a.parquet", {"task_id": [1], "total_return": [0.5]})
     path = saved(tmp_path, "b.parquet", columns, row_group_size=5)
-    refused(tmp_path, f"{path}: row group 1, {words}")
-
-
-def test_a_missing_category_is_no_task(tmp_path):
-    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(["a", None]))
-    assert column.null_count == 0
-    with pytest.raises(ValueError, match="row group 3, row 8: task is empty, expected an entry; 1 of the 3 rows"):
-        _parts._entries(column, "task", "text", "row group 3", 7)
+    refused(tmp_path, f"{path}: {words}")
 
 
 def test_text_without_letters_is_no_task(tmp_path):
     saved(tmp_path, "a.parquet", {"task": ["a", "", "b"], "score": [0.5] * 3})
-    refused(tmp_path, "row group 0, row 1: task is empty, expected an entry")
+    refused(tmp_path, "row 2: task is empty, expected an entry")
 
 
 @pytest.mark.parametrize(
@@ -261,30 +247,9 @@ def test_a_cut_or_damaged_file_is_refused(tmp_path):
     whole = path.read_bytes()
     place = pq.ParquetFile(path).metadata.row_group(0).column(2).data_page_offset + 100
     damaged = whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
-    unread = "cannot be read as Parquet, damaged or cut short"
-    for content, words in {b"": "is empty (0 bytes)", whole[:-20]: unread, damaged: f"row group 0: {unread}"}.items():
+    for content in (b"", whole[:-20], damaged):
         path.write_bytes(content)
-        refused(folder, f"{path}: ", words)
-
-
-@pytest.mark.parametrize("change", ["append", "replace", "another"])
-def test_what_changes_while_it_is_read_is_refused(tmp_path, monkeypatch, change):
-    folder = split(tmp_path / "d", rows(), [100])
-    path, values = folder / "part-0.parquet", _parts._values
-
-    def changed(*arguments):
-        if change == "append":
-            path.write_bytes(path.read_bytes() + b"x")
-        elif change == "replace":
-            saved(folder, "new", rows(4)).replace(path)
-        else:
-            saved(folder, "new.parquet", rows(4))
-        return values(*arguments)
-
-    monkeypatch.setattr(_parts, "_values", changed)
-    refused(
-        folder, "files were added or removed" if change == "another" else "part-0.parquet: changed while it was read"
-    )
+        refused(folder, f"{path}: cannot be read as Parquet, damaged or cut short")
 
 
 def test_arguments_are_checked(tmp_path):
@@ -332,3 +297,23 @@ def test_steps_of_episodes_are_no_trials(tmp_path, name):
     saved(tmp_path, "a.parquet", {"task": np.repeat(np.arange(4), 50), name: np.tile(np.arange(50), 4), "success": won})
     with pytest.raises(ValueError, match=f"column '{name}' counts the steps of an episode"):
         read_summary(tmp_path, task="task", value="success")
+
+
+def test_double_returns_are_rounded_down_to_single_values():
+    """The value next above 0.3 in float64 lies below the float32 that is nearest to 0.3."""
+    empty = Histogram.empty(1, support=(0, 1), num_bins=10)
+    values = np.asarray(empty.values, np.float64)
+    tally = Tally(empty)
+    tally.add(np.arange(11), values)
+    tally.add(np.arange(10), np.nextafter(values, -np.inf)[1:])
+    expected = np.eye(11) + np.diag(np.arange(11) < 10)
+    np.testing.assert_array_equal(tally.histogram().counts, expected)
+
+
+def test_more_rows_than_a_summary_counts_are_refused():
+    tally = Tally(Histogram.empty(1, support=(0, 1), num_bins=1))
+    tally.add(np.zeros(1, int), np.ones(1))
+    tally.num_rollouts[0] = MOST - 1
+    tally.add(np.zeros(1, int), np.ones(1))
+    with pytest.raises(ValueError, match=r"a task has 2147483648 rollouts; expected at most 2\*\*31 - 1"):
+        tally.add(np.zeros(1, int), np.ones(1))

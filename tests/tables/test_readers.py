@@ -288,7 +288,14 @@ SAID = [
         )
         for name in ("task", "task_name", "env", "instruction")
     ),
-    (of_rows("task,success", lambda i: f"k{i % 28 // 4}x,{i % 28 % 3 > 0:d}", 56), "(second half of the rows repeats)"),
+    *(
+        (of_rows("task,success", lambda i: f"k{i % 28 // 4}x,{i % 28 % 3 > 0:d}", 28 * n), f"(repeat {n} times)")
+        for n in (2, 3)
+    ),
+    (
+        of_rows("task,success", lambda i: f"k{i // 8}x,{i // 2 % 3 > 0:d}", 56),
+        "(their order or one by one)",
+    ),
     (of_rows("task,success", lambda i: f"k{i % 28 // 4}x,{i % 27 % 3 > 0:d}", 56), ""),
     (of_trials(lambda i, j: f"k{i}", lambda i, j: f"{j}{redone(i, j)}"), "(labels of trials are such as '0 (redo)')"),
     (of_trials(lambda i, j: f"k{i}{redone(i, j)}", lambda i, j: j), "(labels of tasks are such as 'k1 (redo)')"),
@@ -335,7 +342,7 @@ def test_three_decimals_are_usual(tmp_path):
 
 @pytest.mark.parametrize("entries", [[b"pi0", b"act"], [["pi0"], ["act"]]])
 def test_short_bytes_and_lists_of_a_table_are_looked_at(tmp_path, entries):
-    rows = {"task": np.repeat(np.arange(20), 4), "success": [True, False] * 40, "network": entries * 40}
+    rows = {"task": np.repeat(np.arange(20), 4), "success": np.arange(80) % 3 > 0, "network": entries * 40}
     parquet = pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pytest.importorskip("pyarrow").table(rows), tmp_path / "r.parquet")
     with pytest.warns(UserWarning, match="column 'network'"):

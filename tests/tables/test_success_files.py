@@ -74,8 +74,7 @@ def test_arrays_and_columns_of_bool(tmp_path):
     np.save(tmp_path / "a.npy", passed)
     columns = {"task": [0, 0, 1, 1], "attempt": [0, 1, 0, 1], "passed": passed.ravel()}
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
-    jaxcert.tables.write_returns(tmp_path / "b.parquet", passed)
-    for name in ("a.npz", "a.npy", "a.parquet", "b.parquet"):
+    for name in ("a.npz", "a.npy", "a.parquet"):
         data = read_returns(tmp_path / name)
         assert data.returns.dtype == bool
         np.testing.assert_array_equal(data.returns, passed)

@@ -11,9 +11,7 @@ from jaxcert._types import Array
 from jaxcert._validation import check_open_unit
 from jaxcert.certificates import Status, confidence
 from jaxcert.certificates._certificate import naming
-from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._question import Question
-from jaxcert.certificates._registry import METHODS, counts_bounds
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import question_of, rows_of
@@ -22,14 +20,10 @@ from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.html._report_parts import (
     MOST_HEADLINES,
-    TOGETHER,
-    alone,
     curve_svg,
-    curves,
     headline,
     intervals_svg,
     misses_of,
-    tasks_svg,
 )
 from jaxcert.report.html._report_tables import (
     check_policies,
@@ -68,7 +62,7 @@ def write_report(
 ) -> None:
     """Write a certificate as one page of HTML, to read, print and send, which needs no other file and no network.
 
-    The page has the statement as a headline and in full, figures, the tasks that are not shown to reach the threshold,
+    The page has the statement as a headline and in full, a figure, the tasks that are not shown to reach the threshold,
     advice, assumptions, likely mistakes, settings, and how to check and cite it. It holds no
     single return, no name of a task that is not given here, and of a file its name and its SHA-256. Certified numbers
     are rounded to the safe side. Of several thresholds the first three, as they were given, have a headline: the
@@ -155,7 +149,7 @@ def write_report(
         num_rows=len(sentences),
         misses=misses_of(certificate, asked, sample, fixed),
         reasons=reasons_of(certificate, asked, sample, advice or () if fixed else (), wanted),
-        figures=_figures(certificate, asked, sample, is_curve=is_curve),
+        figure=_figure(certificate, asked, sample, is_curve=is_curve),
         settings=settings | ({} if protocol is None else {"protocol, locked beforehand": protocol}),
         verify_command=verify_command,
         findings=findings,
@@ -172,29 +166,15 @@ def _called(policies: Sequence[str] | None, *files: Any) -> Sequence[str]:
     return policies
 
 
-def _figures(certificate: Any, question: Question, sample: Sample, *, is_curve: bool) -> dict[str, Any] | None:
-    """The figures and their captions: the curve and the bounds of all tasks, or a plot by name; None if there is
-    neither.
-    """
-    if question.curve is None and not question.has_curve:
-        # A row for each task is long: of the first threshold, and where any task is named.
-        shown = certificate[0] if question.takes("tasks") else certificate
-        if question.takes("tasks") and shown.status[0] != Status.CERTIFIED:
-            return None
-        rows = intervals_of(shown, question, sample.means, policies=sample.policies)
-        return {"by_name": intervals_svg(rows, **axis_of(shown, question))}
-    if question.curve is None or sample.support is None:
+def _figure(certificate: Any, question: Question, sample: Sample, *, is_curve: bool) -> dict[str, Any] | None:
+    """The curve, or a row for each name, with what its caption says; None if there is neither."""
+    if question.curve is not None:
+        quantity = naming(certificate.quantity, sample.policies)
+        drawn = sample.support and curve_svg(certificate, sample, is_curve=is_curve)
+        return {"svg": drawn, "quantity": quantity} if drawn else None
+    # A row for each task is long: of the first threshold, and where any task is named.
+    shown = certificate[0] if question.takes("tasks") else certificate
+    if question.has_curve or (question.takes("tasks") and shown.status[0] != Status.CERTIFIED):
         return None
-    shown, method = curves(certificate, question, sample.least), METHODS.get(certificate.method)
-    # Upper limit on the probability that a drawn lower bound is too high, where they were computed: where each
-    # threshold has a level of its own, at the smallest that it may have.
-    has_level = counts_bounds(certificate) or (method is not None and method.counts_successes)
-    return {
-        "by_name": None,
-        "quantity": naming(certificate.quantity, sample.policies),
-        "alone": alone(question) in shown,
-        "together": TOGETHER in shown,
-        "curve": curve_svg(shown, None if is_curve else certificate, sample),
-        "tasks": tasks_svg(certificate, sample),
-        "level": level_figures(np.min(np.asarray(certificate.beta))) if has_level else "",
-    }
+    rows = intervals_of(shown, question, sample.means, policies=sample.policies)
+    return {"svg": intervals_svg(rows, **axis_of(shown, question)), "quantity": ""}

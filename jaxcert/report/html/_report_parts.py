@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.certificates import Certificate, certify_lower_bounds_band
+from jaxcert.certificates import Certificate
 from jaxcert.certificates._access import Answer
 from jaxcert.certificates._figures import Told
 from jaxcert.certificates._question import Question
-from jaxcert.certificates._registry import COUNTING, counts_bounds
+from jaxcert.certificates._registry import counts_bounds
 from jaxcert.report._curve import MOST_POINTS, step_curve, thinned
 from jaxcert.report._in_words import column_texts
 from jaxcert.report._reasons import Sample
-from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, dress, more_lines, place_legend, styles
+from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines, place_legend
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
 from jaxcert.report.plots._share_plot import plot_certificates
 
@@ -25,11 +25,8 @@ from jaxcert.report.plots._share_plot import plot_certificates
 _SIZE = (4.6, 3.1)
 # Requested points: more would hide the curve.
 _MOST_REQUESTED = 20
-# Tasks for which a band takes seconds.
-_MOST_IN_BAND = 10_000
 # Text stays text, so that it can be searched and read aloud; identifiers are the same in every run.
 _SVG = {"svg.fonttype": "none", "svg.hashsalt": "jaxcert", "font.size": 9, "font.family": "sans-serif"}
-TOGETHER = "all thresholds at once"
 # The page's style sheet gives them other values on a dark screen.
 _VARIABLES = {"#000000": "currentColor", GRID: "var(--grid)", GREY: "var(--soft)"} | {
     colour: f"var(--curve-{i + 1})" for i, colour in enumerate(COLOURS[:2])
@@ -42,46 +39,19 @@ def headline(certificate: Answer, index: int) -> Told:
     return told._replace(about=f"{told.about}, w{certificate._start[1:]}")
 
 
-def alone(question: Question) -> str:
-    """The name of a curve of which each point holds for a number that was fixed beforehand."""
-    return f"each {question.each} by itself"
-
-
-def curves(certificate: Certificate, question: Question, low: float) -> dict[str, Certificate]:
-    """Certified safety by threshold: for each threshold separately and for all together, if such curves exist."""
-    curve = step_curve(certificate, max_points=MOST_POINTS) if counts_bounds(certificate) else certificate
-    found = {TOGETHER if curve.simultaneous else alone(question): curve}
-    is_counted = certificate.method in COUNTING and counts_bounds(certificate)
-    if certificate.num_tasks <= _MOST_IN_BAND and is_counted:
-        settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": low}
-        bounds, levels = certificate.lower_bounds, np.asarray(curve.thresholds)
-        found[TOGETHER] = certify_lower_bounds_band(bounds, levels, **settings)
-    return found
-
-
-def curve_svg(shown: dict[str, Certificate], asked: Certificate | None, sample: Sample) -> str:
-    """The curves, the requested points if they are few and not all of a curve, and the share of the sampled tasks."""
-    points, is_all = [], len(shown) == 1 and asked is not None and all(len(each) == 1 for each in shown.values())
-    if asked is not None and len(asked) <= _MOST_REQUESTED and not is_all:
-        points = list(zip(asked.thresholds.tolist(), asked.safety.tolist(), strict=True))
+def curve_svg(certificate: Certificate, sample: Sample, *, is_curve: bool) -> str:
+    """Certified safety by threshold: at each step, with the requested points if they are few, or at the thresholds that
+    were asked for if no bounds were counted; and the share of the sampled tasks.
+    """
+    shown = step_curve(certificate, max_points=MOST_POINTS) if counts_bounds(certificate) else certificate
+    points, is_all = [], not is_curve and len(shown) == 1
+    if not is_curve and len(certificate) <= _MOST_REQUESTED and not is_all:
+        points = list(zip(certificate.thresholds.tolist(), certificate.safety.tolist(), strict=True))
     with _axes() as ax:
         some = thinned(np.sort(sample.means), MOST_POINTS)
-        plot_certificates(next(iter(shown.values())) if is_all else shown, points=points, sampled=some, ax=ax)
+        plot_certificates(shown if is_all else {"certified": shown}, points=points, sampled=some, ax=ax)
         ax.set(xlabel="difference" if sample.policies else "threshold", ylabel="share of tasks", title="")
         ax.get_legend().remove() if is_all else place_legend(ax)
-        return _svg(ax)
-
-
-def tasks_svg(certificate: Certificate, sample: Sample) -> str:
-    """The lower bound and the mean return of each task, or of its difference."""
-    means = sample.means
-    some = thinned(np.argsort(means, kind="stable"), MOST_POINTS)
-    bounds = np.asarray(certificate.lower_bounds)[some]
-    left_out = f"{len(some):,} of {len(means):,} " if len(some) < len(means) else ""
-    with _axes() as ax:
-        ax.plot(means[some], color="black", linewidth=0.9, label=f"mean {sample.returned}")
-        ax.plot(np.where(np.isfinite(bounds), bounds, np.nan), label="lower bound", **next(styles()))
-        dress(ax, title="", xlabel=f"{left_out}tasks, from the worst", ylabel=sample.returned)
         return _svg(ax)
 
 
@@ -108,7 +78,7 @@ def _svg(ax: Any) -> str:
     ax.figure.savefig(buffer, format="svg", metadata=nothing, transparent=True)
     element = buffer.getvalue()
     element = re.sub(r"<metadata>.*?</metadata>", "", element[element.index("<svg") :], flags=re.DOTALL)
-    element = re.sub(r'<g id="[^"]*">', "<g>", element)  # the same in both figures, and not useful
+    element = re.sub(r'<g id="[^"]*">', "<g>", element)  # not useful
     for colour, variable in _VARIABLES.items():
         element = element.replace(colour, variable)
     return element

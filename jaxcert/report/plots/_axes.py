@@ -25,12 +25,11 @@ _ROOM = 1.1  # a layout leaves the axes more than their place before it
 _PLAIN = {"frameon": False, "columnspacing": 1.4, "labelspacing": 0.3, "borderpad": 0.3}
 
 
-def styles(*, marked: bool = False) -> Iterator[dict[str, Any]]:
+def styles() -> Iterator[dict[str, Any]]:
     """Colour and line of one curve after another: where colours repeat, they come with other lines."""
     for turn in itertools.count():
-        for i, (colour, marker) in enumerate(zip(COLOURS, MARKERS, strict=True)):
-            style = {"color": colour, "linestyle": _LINES[(i + turn) % len(_LINES)], "linewidth": 1.4}
-            yield style | ({"marker": marker, "markersize": 3} if marked else {})
+        for i, colour in enumerate(COLOURS):
+            yield {"color": colour, "linestyle": _LINES[(i + turn) % len(_LINES)], "linewidth": 1.4}
 
 
 def as_point(style: dict[str, Any]) -> dict[str, Any]:
@@ -63,21 +62,14 @@ def any_letters() -> Iterator[None]:
         yield
 
 
-def dress(ax: Any, *, title: str, xlabel: str, ylabel: str, shares: bool = False) -> None:
-    """Names, a faint grid, and a legend, if there is anything to explain; all shares, where they are drawn."""
-    name(ax, title=title, xlabel=xlabel, ylabel=ylabel)
-    if shares:
-        ax.set_ylim(-0.02, 1.02)
+def dress(ax: Any, *, title: str, xlabel: str, ylabel: str) -> None:
+    """Names, as they are written, a faint grid, and a legend, if there is anything to explain."""
+    ax.set(title=_wrapped(title, ax, ax.title.get_fontsize()), xlabel=xlabel, ylabel=ylabel)
+    as_written(ax.title)
     ax.grid(color=GRID, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     place_legend(ax)
-
-
-def name(ax: Any, *, title: str, xlabel: str, ylabel: str) -> None:
-    """Title and names of the axes, as they are written."""
-    ax.set(title=_wrapped(title, ax, ax.title.get_fontsize()), xlabel=xlabel, ylabel=ylabel)
-    as_written(ax.title)
 
 
 def place_legend(ax: Any) -> None:

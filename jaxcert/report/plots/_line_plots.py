@@ -1,4 +1,4 @@
-"""Plots over time: certificates by training step, and evidence."""
+"""Plots of evidence over time."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -7,49 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.certificates import confidence, floor_figures
+from jaxcert.certificates import confidence
 from jaxcert.report.plots._axes import GREY, drawing, dress, styles
 from jaxcert.returns._labels import quoted
 
 if TYPE_CHECKING:
     from jaxcert.monitoring import Row
     from jaxcert.rollouts import PairedTrials
-    from jaxcert.training import Checkpoint
 
 _LOWEST, _HIGHEST = -14.0, 700.0  # of the logarithms that are drawn
-
-
-def plot_training(checkpoints: "Sequence[Checkpoint]", *, title: str = "", ax: Any = None) -> Any:
-    """Draw the certified safety at every checkpoint of a training run, one line per threshold.
-
-    With the probability that the run's budget leaves, the certificates of all checkpoints hold at once.
-
-    Args:
-        checkpoints: of a `jaxcert.training.CertificationHook`, with thresholds.
-        title: of the axes.
-        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
-
-    Raises:
-        ValueError: no checkpoint, or one without a certificate at thresholds.
-        ImportError: matplotlib is missing (extra `plot`).
-
-    Example:
-        >>> from types import SimpleNamespace
-        >>> import jaxcert
-        >>> found = jaxcert.certify(jaxcert.sample_returns("cheetah"), [300, 500], support=(0, 1000), delta=0.01)
-        >>> [line.get_label() for line in plot_training([SimpleNamespace(step=100, safety=found)]).lines]
-        ['at least 300', 'at least 500']
-    """
-    found = [one.safety for one in checkpoints if one.safety is not None]
-    if not found or len(found) < len(checkpoints):
-        raise ValueError("expected checkpoints with certificates at thresholds, at least one")
-    steps, safety = [one.step for one in checkpoints], np.stack([np.asarray(each.safety) for each in found])
-    thresholds = np.asarray(found[0].thresholds).tolist()
-    with drawing(ax) as ax:
-        for threshold, values, style in zip(thresholds, safety.T, styles(marked=True), strict=False):
-            ax.plot(steps, values, label=f"at least {floor_figures(threshold)}", **style)
-        dress(ax, title=title, xlabel="environment steps", ylabel="certified safety 1−ε", shares=True)
-    return ax
 
 
 def plot_evidence(rows: "Sequence[Row]", *, alpha: float, title: str = "", ax: Any = None) -> Any:

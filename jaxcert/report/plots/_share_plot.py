@@ -74,7 +74,8 @@ def plot_certificates(
             # Up to each mean the share of those from it on; none lies beyond the largest.
             steps = np.append(means, means[-1]), 1 - np.arange(len(means) + 1) / len(means)
             ax.plot(*steps, ":", color=GREY, drawstyle="steps-pre", label="sampled tasks")
-        dress(ax, **words, shares=True)
+        ax.set_ylim(-0.02, 1.02)
+        dress(ax, **words)
     return ax
 
 

@@ -1,19 +1,16 @@
 """The Parquet files of a folder and its partitions, and their rows, a batch at a time, each checked."""
 
-import contextlib
 import functools
 import hashlib
-import os
 import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
-from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._files import in_file, unreadable
+from jaxcert._files import in_file
 from jaxcert.tables._coded import Coded, as_objects, of_series, plain_type
 from jaxcert.tables._column_doubts import aside_in_folder, check_beside
 from jaxcert.tables._doubts import WORDS, listed, tell, words_in
@@ -42,7 +39,7 @@ class Layout(NamedTuple):
 
 
 class Files:
-    """The files of a folder, which are all of one layout and one policy; each is the same while it is read.
+    """The files of a folder, which are all of one layout and one policy.
 
     ``task`` is a column or a partition; partitions ``across`` do not tell tasks apart.
     """
@@ -52,27 +49,24 @@ class Files:
         self.digests: dict[str, str] = {}
         self._policy: dict[str, str] = {}
         first, outer = next(iter(self.parts.items()))
-        with _opened(folder / first) as file:
-            self.names, self.layout = _layout(_parquet(file), outer, *self._wanted)
+        with in_file(folder / first):
+            self.names, self.layout = _layout(_parquet(folder / first), outer, *self._wanted)
         self.every = dict.fromkeys(self.names)  # columns of any file
 
     def batches(self, support: tuple[float, float]) -> Iterator[tuple[Any, np.ndarray]]:
         """The rows of all files: the label of each task, an array of pyarrow, and its return, float64.
 
-        After the last one ``digests`` has the SHA-256 of each file. Errors name the file, the row group and the row.
+        After the last one ``digests`` has the SHA-256 of each file. Errors name the file and the row.
         """
         seen: dict[tuple[str, str | None], str] = {}
         for name, outer in self.parts.items():
-            path = self.folder / name
-            with _opened(path) as file:
+            with in_file(self.folder / name), (self.folder / name).open("rb") as file:
                 digest = self.digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
+                if other := seen.get((digest, outer.get(self.layout.columns.task))):  # rollouts would count twice
+                    raise ValueError(f"has the same content as {other}, byte for byte; expected no copies")
+                seen[digest, outer.get(self.layout.columns.task)] = name
                 file.seek(0)
                 yield from self._rows(_parquet(file), outer, support)
-            other = seen.setdefault((digest, outer.get(self.layout.columns.task)), name)
-            if other != name:  # rollouts would count twice
-                raise ValueError(f"{path}: has the same content as {other}, byte for byte; expected no copies")
-        if _parts_of(self.folder) != self.parts:
-            raise ValueError(f"{self.folder}: files were added or removed while it was read")
 
     def _rows(
         self, parquet: Any, outer: Mapping[str, str], support: tuple[float, float]
@@ -84,13 +78,14 @@ class Files:
             expected = f"expected, as in the first file, {_shown(self.layout, self._policy)}"
             raise ValueError(f"has {_shown(layout, policy)}; {expected}")
         self._policy |= policy
-        for group in range(parquet.num_row_groups):
-            start, place = 0, f"row group {group}"
-            for batch in _batches(parquet, group, [value] if label is not None else [task, value], _ROWS):
-                values = _values(batch.column(value), value, self.layout.values, support, place, start)
-                given = import_extra("pyarrow", "io").repeat(label, len(values)) if label else batch.column(task)
-                yield _entries(given, task, self.layout.tasks, place, start), values
-                start += len(values)
+        start = 0
+        for batch in _rows_of(parquet, [value] if label is not None else [task, value], _ROWS):
+            values = _entries(batch.column(value), value, layout.values, start).to_numpy(zero_copy_only=False)
+            wrong = ~((values >= support[0]) & (values <= support[1]))
+            _check(wrong, values, value, "a number in the support ({:g}, {:g})".format(*support), start)
+            given = import_extra("pyarrow", "io").repeat(label, len(values)) if label else batch.column(task)
+            yield _entries(given, task, layout.tasks, start), values
+            start += len(values)
 
 
 # --- which files there are -----------------------------------------------------------------------------------------
@@ -102,101 +97,45 @@ def holds_parquet(path: Path) -> bool:
 
 
 def _parts_of(folder: Path) -> dict[str, dict[str, str]]:
-    """The partitions around each Parquet file of a folder, by its path there with slashes; anything else is an error.
+    """The partitions around each file of a folder, by its path there with slashes.
 
-    Files that begin with `_` or `.`, such as `_SUCCESS`, are no data by convention. Links to files are followed.
+    Those that begin with `_` or `.`, such as `_SUCCESS`, are no data by convention. Links to files are followed.
     """
     if not folder.is_dir():
         if folder.exists():
             raise ValueError(f"{folder}: is a file, expected a folder of Parquet files")
         raise FileNotFoundError(f"{folder}: no such folder")
-    partitions: dict[str, dict[str, str]] = {str(folder): {}}
-    found = {}
-    for place, folders, names in os.walk(folder, onerror=_refuse):
-        outer = partitions[place]
-        partitions |= {os.path.join(place, name): outer | _partition(Path(place, name), outer) for name in folders}
-        paths = filter(_is_data, map(Path(place).joinpath, names))
-        found |= {path.relative_to(folder).as_posix(): outer for path in paths}
-    if not found:
+    no_schema = import_extra("pyarrow", "io").schema([])  # each file is looked at later
+    paths = import_extra("pyarrow.dataset", "io").dataset(folder, schema=no_schema, format="parquet").files
+    names = sorted(Path(path).relative_to(folder).as_posix() for path in paths)
+    if not names:
         raise ValueError(f"{folder}: holds no Parquet file, expected at least one")
-    return dict(sorted(found.items()))
+    with in_file(folder):
+        return {name: dict(map(_partition, name.split("/")[:-1])) for name in names}
 
 
-def _is_data(path: Path) -> bool:
-    """Whether it is a Parquet file, rather than one that is no data."""
-    is_data = not path.name.startswith((".", "_"))
-    if is_data != path.name.endswith(_SUFFIX):
-        expected = f"expected Parquet files alone in this folder, with names such as part-0{_SUFFIX}"
-        raise ValueError(f"{path}: {expected}")
-    if is_data and not path.is_file():
-        kind = "a link to nothing" if path.is_symlink() else "not a regular file"
-        raise ValueError(f"{path}: is {kind}, expected a Parquet file")
-    return is_data
-
-
-def _refuse(error: OSError) -> None:
-    """A folder that cannot be read may hold rows."""
-    raise unreadable(error.filename, error) from error
-
-
-def _partition(path: Path, outer: Mapping[str, str]) -> dict[str, str]:
+def _partition(folder: str) -> tuple[str, str]:
     """Name and value of a folder `name=value`, in which special characters are percent-encoded."""
-    if path.is_symlink():
-        raise ValueError(f"{path}: is a link to a folder, expected the folder itself")
-    name, equals, value = path.name.partition("=")
+    name, equals, value = folder.partition("=")
     if not (name and equals and value) or value == _NO_VALUE:
-        raise ValueError(f"{path}: expected a partition, a folder with a name such as task=push")
-    if name in outer:
-        raise ValueError(f"{path}: is a partition {name} within another one")
-    try:
-        return {name: urllib.parse.unquote(value, errors="strict")}
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: its percent-encoding is not UTF-8") from error
-
-
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[BufferedReader]:
-    """The file, which is refused if it changes meanwhile: its digest and its rows are of the same content."""
-    try:
-        with path.open("rb") as file, in_file(path):
-            before = _identity(os.fstat(file.fileno()))
-            yield file
-            if {_identity(os.fstat(file.fileno())), _identity(path.stat())} != {before}:
-                raise ValueError("changed while it was read")
-    except OSError as error:
-        raise unreadable(path, error) from error
-
-
-def _identity(found: os.stat_result) -> tuple[int, ...]:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+        raise ValueError(f"{folder}: expected a partition, a folder with a name such as task=push")
+    return name, urllib.parse.unquote(value, errors="strict")
 
 
 # --- what a file holds ---------------------------------------------------------------------------------------------
 
 
-def _parquet(file: BufferedReader) -> Any:
-    if not file.peek(1):
-        raise ValueError("is empty (0 bytes), expected a Parquet file")
+def _parquet(file: Any) -> Any:
     with arrow_damage_told("Parquet"):
         open_file = import_extra("pyarrow.parquet", "io").ParquetFile
         return open_file(file, page_checksum_verification=True, buffer_size=_BYTES, pre_buffer=False)
 
 
-def _first_rows(parquet: Any, columns: list[str], most: int) -> Any:
-    """About as many of the first rows, as a table."""
-    rows, found = 0, []
-    groups, size = range(parquet.num_row_groups), min(most, _ROWS)
-    for batch in (each for group in groups for each in _batches(parquet, group, columns, size)):
-        rows, found = rows + len(batch), [*found, batch]
-        if rows >= most:
-            break
-    return import_extra("pyarrow", "io").Table.from_batches(found) if found else ()
-
-
-def _batches(parquet: Any, group: int, columns: list[str], size: int) -> Iterator[Any]:
-    batches = parquet.iter_batches(size, row_groups=[group], columns=columns, use_threads=False)
+def _rows_of(parquet: Any, columns: list[str], size: int) -> Iterator[Any]:
+    """The rows, in batches of at most this size."""
+    batches = parquet.iter_batches(size, columns=columns, use_threads=False)
     while True:
-        with arrow_damage_told("Parquet", f"row group {group}: "):
+        with arrow_damage_told("Parquet"):
             batch = next(batches, None)
         if batch is None:
             return
@@ -238,12 +177,12 @@ def _policy_in(parquet: Any, label: str | None, layout: Layout) -> dict[str, str
 
     All rows are looked at where a name asks for it, and the first rows where only entries tell something.
     """
-    told = _names_to_judge(parquet, layout)
+    told, found = _names_to_judge(parquet, layout), {}
+    by = [layout.columns.task] * (not label) + [layout.columns.value] * (layout.values == "booleans")
     every = [name for name in told if told[name] and not _is_one_entry(parquet.metadata, name)]
-    found: dict[str, str] = {}
-    for names, most in (([name for name in told if name not in every], _LOOKED_AT), (every, parquet.metadata.num_rows)):
-        by = [layout.columns.task] * (not label) + [layout.columns.value] * (layout.values == "booleans")
-        if names and len(table := _first_rows(parquet, [*by, *names], most)):
+    for names, size in (([name for name in told if name not in every], _LOOKED_AT), (every, parquet.metadata.num_rows)):
+        if names and (batch := next(_rows_of(parquet, [*by, *names], size), None)):
+            table = import_extra("pyarrow", "io").Table.from_batches([batch])
             entries = functools.cache(lambda name, table=table: of_series(as_plain(table.column(name))))
             task = Coded(as_objects([label]), np.zeros(len(table), np.int64)) if label else entries(by[0])
             values = [entries(layout.columns.value)] if layout.values == "booleans" else []
@@ -290,7 +229,7 @@ def _kind(field: Any, kinds: dict[str, str], expected: str) -> str:
     raise ValueError(f"column {field.name} holds {field.type}, expected {expected}")
 
 
-def _entries(column: Any, name: str, kind: str, place: str, start: int) -> Any:
+def _entries(column: Any, name: str, kind: str, start: int) -> Any:
     """The entries in one type, so that those of several files can be compared; none of them may be empty."""
     pa, compute = import_extra("pyarrow", "io"), import_extra("pyarrow.compute", "io")
     kinds = {"integers": pa.int64(), "text": pa.large_string()}
@@ -298,25 +237,17 @@ def _entries(column: Any, name: str, kind: str, place: str, start: int) -> Any:
         column = column.cast(plain_type(column.type)).cast(kinds.get(kind, pa.float64()))
     except pa.ArrowInvalid as error:
         raise ValueError(
-            f"{place}: column {name} holds integers that {kinds.get(kind, 'float64')} cannot hold ({error})"
+            f"column {name} holds integers that {kinds.get(kind, 'float64')} cannot hold ({error})"
         ) from error
     empty = compute.equal(column.fill_null(""), "") if kind == "text" else column.is_null()
-    _check(empty.to_numpy(zero_copy_only=False), None, name, "an entry", place, start)
+    _check(empty.to_numpy(zero_copy_only=False), None, name, "an entry", start)
     return column
 
 
-def _values(column: Any, name: str, kind: str, support: tuple[float, float], place: str, start: int) -> np.ndarray:
-    """The returns as float64, successes as 1; each of them possible."""
-    values = _entries(column, name, kind, place, start).to_numpy(zero_copy_only=False)
-    wrong = ~((values >= support[0]) & (values <= support[1]))
-    _check(wrong, values, name, "a number in the support ({:g}, {:g})".format(*support), place, start)
-    return values
-
-
-def _check(wrong: np.ndarray, values: Any, name: str, expected: str, place: str, start: int) -> None:
+def _check(wrong: np.ndarray, values: Any, name: str, expected: str, start: int) -> None:
     """Name the first row that is wrong; without ``values`` it is empty."""
     if wrong.any():
         row = int(np.argmax(wrong))
         shown, count = "empty" if values is None else f"{values[row]:g}", f"{wrong.sum()} of the {len(wrong)}"
-        told = f"row {start + row}: {name} is {shown}, expected {expected}; {count} rows from {start} on are none"
-        raise ValueError(f"{place}, {told}")
+        told = f"row {start + row + 1}: {name} is {shown}, expected {expected}"
+        raise ValueError(f"{told}; {count} rows from {start + 1} on are none")

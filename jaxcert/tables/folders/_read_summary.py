@@ -62,8 +62,8 @@ def read_summary(
     Raises:
         FileNotFoundError: there is no such folder.
         ValueError: it holds something else than Parquet files and partitions of the same columns, or no rows; a file is
-            damaged or changed while it was read; an entry is missing, or outside the support; a partition is not named.
-            The message names file, row group and row.
+            damaged; an entry is missing, or outside the support; a partition is not named. The message names file and
+            row.
 
     Example:
         >>> import pathlib, tempfile
@@ -85,14 +85,16 @@ def read_summary(
     files = Files(folder, task, value, across)
     layout, successes = files.layout, files.layout.values == "booleans"
     empty = _empty(folder, support, num_bins, dtype, successes)
-    labels, tally = _Labels(), Tally(empty)
+    pa, compute = import_extra("pyarrow", "io"), import_extra("pyarrow.compute", "io")
+    labels, tally = [], Tally(empty)  # in the order in which they first appear
     with told_of(f"{folder}: ", strict, stacklevel=4):
         for tasks, values in files.batches((float(empty.low), float(empty.high))):
-            tally.add(labels.places(tasks), values)
+            labels = [compute.unique(pa.concat_arrays([*labels, tasks.unique()]))]
+            tally.add(compute.index_in(tasks, value_set=labels[0]).to_numpy().astype(np.int64), values)
         with in_file(folder):
-            if labels.known is None:
+            if not labels:
                 raise ValueError("has no rows, expected one per rollout")
-            found = labels.known.to_numpy(zero_copy_only=False)
+            found = labels[0].to_numpy(zero_copy_only=False)
             check_labels(found.tolist(), layout.columns.task)
             check_spelling(found, f"column {layout.columns.task} holds")
             check_sense(layout.columns.value, np.ones(1, bool) if successes else np.full(1, np.nan))
@@ -132,21 +134,6 @@ def _empty(folder: Path, support: Any, num_bins: int, dtype: Any, successes: boo
     if support is None:
         raise ValueError(f"{folder}: holds numbers; support is not given, expected (a, b)")
     return Histogram.empty(1, support=support, num_bins=num_bins, dtype=dtype)
-
-
-class _Labels:
-    """The labels of tasks in the order in which they first appear, an array of pyarrow; None before the first row."""
-
-    known: Any = None
-
-    def places(self, labels: Any) -> np.ndarray:
-        """The index of each label, int64; new labels come after the known ones."""
-        pa, compute = import_extra("pyarrow", "io"), import_extra("pyarrow.compute", "io")
-        encoded = labels.dictionary_encode()
-        every = [encoded.dictionary] if self.known is None else [self.known, encoded.dictionary]
-        self.known = compute.unique(pa.concat_arrays(every))
-        places = compute.index_in(encoded.dictionary, value_set=self.known).to_numpy().astype(np.int64)
-        return places[encoded.indices.to_numpy()]
 
 
 class Tally:

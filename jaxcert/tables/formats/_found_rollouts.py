@@ -21,7 +21,7 @@ from jaxcert.tables._file_tables import json_value, objects_of_lines, parse_erro
 from jaxcert.tables._json_records import Place
 from jaxcert.tables._label_doubts import ask_about_labels
 from jaxcert.tables._names import tells
-from jaxcert.tables._read import Read
+from jaxcert.tables._read import Read, nested
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Columns, NotNamedError, Roles
 
@@ -117,7 +117,7 @@ class Rollouts(NamedTuple):
     supports: Mapping[str, tuple[float, float]] = {}  # of the values for which the tool fixes it
     remark: str = ""  # what is worth knowing, after the rest
     counted: bool = False  # whether each value is of several rollouts, as 31/50
-    others: Mapping[str, Coded] = {}  # what its records hold besides, unless the format is known
+    others: Mapping[str, Coded] = {}  # what its records hold besides, and the file around them
 
 
 class Format(NamedTuple):
@@ -127,8 +127,6 @@ class Format(NamedTuple):
     recognises: Callable[[Content], bool]  # by its content; another version of it is of this kind, too
     read: Callable[[Content], Rollouts]
     fixed_list: bool = True  # whether its tasks are a list that somebody made, such as a benchmark
-    records: str = ""  # the place of the records, for what they hold besides
-    own: str = ""  # fields that are read, or that the tool writes for whatever policy
 
 
 def holds(*alternatives: Sequence[str]) -> Callable[[Content], bool]:
@@ -160,6 +158,22 @@ def check_same_policy(records: Iterable[Any]) -> None:
             check_one_policy((str(record.get(name)) for record in held), name)
 
 
+def fields_beside(
+    records: Sequence[Mapping[str, Any]], own: Collection[str], of_rows: Sequence[int]
+) -> dict[str, Coded]:
+    """The fields of records, and those around them, that are not the tool's ``own``, nor in them, each as a column.
+
+    ``of_rows`` is the record of each rollout, of one that is not there the first. Places in lists are no fields.
+    """
+    found = ((name, entry) for record in records for name, entry in record.items() if name not in own)
+    names = dict.fromkeys(name for name, entry in found if not (isinstance(entry, int) and name[:1] == "$"))
+    columns = {name: coded(as_objects(record.get(name) for record in records)) for name in names}
+    parts = dict(part for name, column in columns.items() for part in nested(name, column))
+    left_out = tuple(f"{name}." for name in own)
+    held = {name: each for name, each in parts.items() if not f"{name.removeprefix('$0.')}.".startswith(left_out)}
+    return {name: each.at(np.asarray(of_rows)) for name, each in held.items()}
+
+
 def names_of(rows: Sequence[Row]) -> list[str]:
     """The names of the values."""
     return list(dict.fromkeys(name for row in rows for name in row.values))
@@ -176,8 +190,11 @@ def not_run(
     return [pair for pair in wanted if pair not in held], next((pair for pair in found if pair not in wanted), None)
 
 
-def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict[str, Any]]:
-    """The returns of the value that is wanted, and what else is known of the file."""
+def arranged(kind: Format, found: Rollouts, roles: Roles, *, is_known: bool = True) -> tuple[Returns, dict[str, Any]]:
+    """The returns of the value that is wanted, and what else is known of the file.
+
+    Fields beside them are checked as columns of a table, unless the format ``is_known``.
+    """
     if picked := [each for each in roles.picked if each != "recipe"]:
         raise ValueError(f"is read as {kind.name}, which has no columns for {', '.join(picked)}; expected a table")
     if not found.rows:
@@ -195,7 +212,7 @@ def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict
     ]
     lost, lacking = _lost(found, ended, unfinished), np.asarray([bool(why) for why in ended])
     ask_about_labels(tasks.listed())
-    check_rows(read)
+    check_rows(dataclasses.replace(read, others=()) if is_known else read)
     support = found.supports.get(columns.value)
     returns = arrange(read, values, roles, counted=found.counted, lacking=lacking, support=support)
     count = returns.num_unfinished
@@ -203,7 +220,11 @@ def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict
     counted = f"{lost or f'{count} without an outcome'}, counted as {unfinished:g}" if count else ""
     words = [f"read as {kind.name}: {told}, value {columns.value}", found.stopped, counted, found.remark]
     said = {"columns": columns, "usual_columns": found.columns, "said": "; ".join(filter(None, words))}
-    return dataclasses.replace(returns, rows=None), {**said, "fixed_list": kind.fixed_list, "known_support": support}
+    return dataclasses.replace(returns, rows=None, metrics=()), {
+        **said,
+        "fixed_list": kind.fixed_list,
+        "known_support": support,
+    }
 
 
 def _lost(found: Rollouts, ended: Sequence[str], unfinished: float | None) -> str:

@@ -1,17 +1,17 @@
 """Formats as recipes: how a file of JSON is recognised, where its records are, and which field has which role."""
 
 import json
+import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxcert._files import in_file, parsed
-from jaxcert.tables._coded import Coded, as_objects, coded
-from jaxcert.tables._doubts import data_of
-from jaxcert.tables._entries import has_no_outcome
+from jaxcert.tables._doubts import data_of, listed
+from jaxcert.tables._entries import has_no_outcome, is_empty
 from jaxcert.tables._json_records import LABEL, Found, Place, with_fields_around
-from jaxcert.tables._read import nested
 from jaxcert.tables._roles import Columns
 from jaxcert.tables.formats._found_rollouts import (
     Content,
@@ -20,7 +20,10 @@ from jaxcert.tables.formats._found_rollouts import (
     Row,
     check_one_policy,
     check_same_policy,
+    fields_beside,
     holds,
+    names_of,
+    not_run,
 )
 
 
@@ -30,15 +33,23 @@ class Recipe(NamedTuple):
     name: str  # with its article
     recognise: tuple[str, ...]  # what such a file has, all of it
     records: str = ""  # the place of the records
-    task: str = "$1"  # a field of a record, or what the first ``*`` stands for
+    task: str = "$1"  # a field of a record, or what the first ``*`` stands for; several with slashes, as suite/id
     before: str = ""  # the label of a task ends before this text
     trial: str = ""  # a field that tells the rollouts of a task apart, or "$2"; "" for their order
-    values: Mapping[str, str] = {}  # a field, or "field = word" for whether it is this word; the first is read unnamed
+    # A field, or "field = word" for whether it, or each of several with commas, is this word; the first value is read
+    # unnamed. Lists in fields have an entry for each rollout, whose place is one more $.
+    values: Mapping[str, str] = {}
+    words: tuple[str, ...] = ()  # all that may stand where a word is expected
+    support: tuple[float, float] | tuple[()] = ()  # the smallest and the largest value possible
     counts: tuple[str, str] | tuple[()] = ()  # the fields that count successes and trials, in place of values
     # In place of records, lists of labels, and what they mean: true, false, a number, "$2" or "unfinished".
     lists: Mapping[str, Any] = {}
     number: str = ""  # a field that says how many rollouts there are
-    unfinished: str = ""  # a field that says why a rollout has no outcome
+    tasks: str = ""  # the labels of all tasks, of each of which there have to be
+    trials: str = ""  # so many rollouts, from 0 on
+    # A field that says why a rollout has no outcome, or "field = word", or "field != word" for any other one.
+    unfinished: str = ""
+    failed: str = ""  # the same, of a rollout that ended early, and counts 0
     policy: tuple[str, ...] = ()  # fields that have to be the same in all records
     own: str = ""  # fields that the tool writes for whatever policy, which are not named as unread
     fixed_list: bool = True  # whether the tasks are a list that somebody made
@@ -46,41 +57,49 @@ class Recipe(NamedTuple):
 
     def format(self) -> Format:
         """The kind of file that it describes."""
-        return Format(self.name, holds(self.recognise), self._read, self.fixed_list, self.records, self._own)
+        return Format(self.name, holds(self.recognise), self._read, self.fixed_list)
 
     @property
-    def _own(self) -> str:
+    def _own(self) -> list[str]:
         """The fields that are read, or that the tool writes for whatever policy."""
-        fields = [self.task, self.trial, self.unfinished, self.number, *self.counts, *self.policy, self.own]
-        fields += [how.partition(" = ")[0] for how in self.values.values()]
-        return " ".join([*fields, *(path.split(".")[0] for path in self.lists)])
+        fields = [*self.task.split("/"), self.trial, self.number, self.trials, *self.counts, *self.policy]
+        fields += [_parts(how)[0] for how in (self.unfinished, self.failed)]
+        fields += [field for how in self.values.values() for field in _parts(how)[0].split(", ")]
+        return [*fields, *(path.split(".")[0] for path in (*self.lists, self.tasks)), *self.own.split()]
 
     def _read(self, content: Content) -> Rollouts:
-        rows = (self._of_lists if self.lists else self._of_records)(Place(content.json))
-        if not rows:
+        whole, remark = Place(content.json), self.remark
+        found = [*whole.find(self.records, all_there=True)] if self.records else []
+        pairs = [(row, place) for place, each in enumerate(found) for row in self._of_record(each)]
+        if not (rows := [row for row, _ in pairs] or self._of_lists(whole)):
             raise ValueError(f"holds no rollout at {self.records or ', '.join(self.lists)}; expected some")
-        stated = Place(content.json).first(self.number) if self.number else len(rows)
+        stated = whole.first(self.number) if self.number else len(rows)
         if stated != len(rows):
             raise ValueError(
                 f"{self.number} is {stated!r:.40}, and {len(rows)} rollouts are listed; expected all of them"
             )
+        check_same_policy(each.place.value for each in found)
+        self._check_one_policy(found)
+        if early := Counter(filter(None, (_why(self.failed, each.place) for each in found))):
+            remark = f"{early.total()} ended early, {listed(f'{why} ({count})' for why, count in early.most_common())}"
+        rows = [row._replace(trial=i) if row.trial is None else row for i, row in enumerate(rows)]
         if self.before:
             rows = [row._replace(task=f"{row.task}".rpartition(self.before)[0] or row.task) for row in rows]
+        known = [name for name in names_of(rows) if any(row.values[name] is not None for row in rows)]
+        rows = [row._replace(values={name: row.values[name] for name in known or row.values}) for row in rows]
+        rows += self._not_run(whole, rows)
         task = "task" if "$" in self.task or self.lists else self.task
-        trial = "trial" if "$" in self.trial else self.trial
-        columns = Columns(task, None if not trial or self.counts else trial, next(iter(rows[0].values)))
-        return Rollouts(columns, rows, remark=self.remark, counted=bool(self.counts))
-
-    def others(self, content: Content) -> dict[str, Coded]:
-        """The fields of its records, and those around them, that it does not read."""
-        if self.lists:
-            return {}
-        records, _ = with_fields_around(list(Place(content.json).find(self.records)), self.records, content.json)
-        names = dict.fromkeys(name for record in records for name in record)
-        columns = {name: coded(as_objects(record.get(name) for record in records)) for name in names}
-        parts = dict(part for name, column in columns.items() for part in nested(name, column))
-        read = self._own.split()
-        return {name: entries for name, entries in parts.items() if name not in read and not _is_place(name, entries)}
+        trial = None if not self.trial or self.counts else "trial" if "$" in self.trial else self.trial
+        records = with_fields_around(found, self.records, whole.value)[0] or [whole.value]
+        of_rows = [place for _, place in pairs] + [0] * (len(rows) - len(pairs))
+        return Rollouts(
+            Columns(task, trial, next(iter(rows[0].values))),
+            rows,
+            supports=dict.fromkeys(self.values, self.support) if self.support else {},
+            remark=remark,
+            counted=bool(self.counts),
+            others=fields_beside(records, self._own, of_rows),
+        )
 
     def _of_lists(self, whole: Place) -> list[Row]:
         rows, seen, value_name = [], {}, next(iter(self.values), "success")
@@ -92,7 +111,7 @@ class Recipe(NamedTuple):
             for each in found:
                 name = ".".join([path.split(".")[-1].replace("*", ""), *map(str, each.keys[-1:])]).strip(".")
                 ended = f"listed under {name}" if value == "unfinished" else ""
-                own = None if ended else float(_role(value, each)) if f"{value}"[:1] == "$" else value
+                own = None if ended else float(_role(value, each).value) if f"{value}"[:1] == "$" else value
                 for label in () if each.place.value is None else (entry.of(LABEL) for entry in each.place.items()):
                     if label in seen:
                         raise ValueError(f"lists {label!r:.60} under {seen[label]} and {name}; expected each once")
@@ -100,37 +119,89 @@ class Recipe(NamedTuple):
                     rows.append(Row(label, label, {value_name: own}, ended))
         return sorted(rows, key=lambda row: str(row.trial))  # the lists are ordered by outcome
 
-    def _of_records(self, whole: Place) -> list[Row]:
-        rows, found = [], list(whole.find(self.records, all_there=True))
-        check_same_policy(each.place.value for each in found)
-        self._check_one_policy(found)
-        for number, each in enumerate(found):
-            task, trial = _role(self.task, each), _role(self.trial, each) if self.trial else None
-            if isinstance(task, dict | list | float | None):
-                raise ValueError(f"a record has no label of its task at {self.task}; expected text or a whole number")
-            values = {name: _value(how, each.place) for name, how in self.values.items()}
-            if self.counts:
-                values = {"success": "/".join(str(_role(name, each)) for name in self.counts)}
-            why = each.place.first(self.unfinished) if self.unfinished else None
-            rows.append(Row(task, number if trial is None else trial, values, f"ended by {_word(why)}" if why else ""))
-        return rows
+    def _of_record(self, found: Found) -> Iterator[Row]:
+        """The rollout of a record, or one for each entry of its lists."""
+        values = {name: self._value(how, found.place) for name, how in self.values.items()}
+        if self.counts:
+            values = {"success": "/".join(str(_role(name, found).value) for name in self.counts)}
+        if why := _why(self.failed, found.place):
+            for value in filter(None, values.values()):
+                raise ValueError(f"{found.place.name} has {value!r:.40}, and ended early ({why}); expected 0")
+        why = _why(self.unfinished, found.place)
+        for each, own in _each_of_lists(found, values):
+            task = [_role(name, each).of(LABEL) for name in self.task.split("/")]
+            trial = _role(self.trial, each).of(LABEL) if self.trial else None
+            label = task[0] if len(task) == 1 else "/".join(map(str, task))
+            yield Row(label, trial, own, f"ended by {why}" if why else "")
+
+    def _value(self, how: str, record: Place) -> Any:
+        """What a field holds, or each entry of its list; or whether it is a word; None where there is none."""
+        path, sign, wanted = _parts(how)
+        found = [record.first(field) for field in path.split(", ")]
+        first: Any = found[0]
+        if isinstance(first, list) and not sign:
+            return [self._value("", Place(each)) for each in first]
+        is_absent: Any = is_empty if sign and self.words else has_no_outcome
+        if any(map(is_absent, found)):
+            return None
+        if sign:
+            is_known, expected = not self.words or {*map(str, found)} <= {*self.words}, ", ".join(self.words)
+        elif self.support:
+            low, high = self.support
+            is_known = isinstance(first, int | float) and not isinstance(first, bool) and low <= first <= high
+            expected = f"a number from {low:g} to {high:g}"
+        else:
+            is_known, expected = not isinstance(first, dict | list), "a number or true or false"
+        if not is_known:
+            shown = " and ".join(f"{each!r:.40}" for each in found)
+            raise ValueError(f"{record.name} has {shown} at {path}; expected {expected}")
+        return all(each == wanted for each in found) if sign else first
+
+    def _not_run(self, whole: Place, rows: list[Row]) -> list[Row]:
+        """Rollouts that there have to be, and that are not there."""
+        if not self.tasks:
+            return []
+        tasks = [each.place.of(LABEL) for each in whole.find(self.tasks)]
+        (count,) = whole.find(self.trials, all_there=True)
+        if len({*tasks}) < len(tasks):
+            raise ValueError(f"{self.tasks} lists a task twice; expected each once")
+        absent, unknown = not_run(tasks, 0, count.place.of(int), [row[:2] for row in rows])
+        if unknown:
+            told = f"{self.tasks} and {self.trials}, {count.place.value}, do not list"
+            raise ValueError(f"holds trial {unknown[1]} of the task {unknown[0]!r:.60}, which {told}")
+        return [Row(*pair, dict.fromkeys(self.values), "not in the file") for pair in absent]
 
     def _check_one_policy(self, found: Iterable[Found]) -> None:
-        named = (" / ".join(str(_role(how, each)) for how in self.policy) for each in found)
+        named = (" / ".join(str(_role(how, each).value) for how in self.policy) for each in found)
         check_one_policy(named, ", ".join(self.policy))
 
 
-def _is_place(name: str, entries: Coded) -> bool:
-    """Whether it numbers the entries of a list, and is no field."""
-    return name[:1] == "$" and name[1:].isdecimal() and isinstance(entries.listed()[0], int)
+def _each_of_lists(found: Found, values: Mapping[str, Any]) -> list[tuple[Found, Mapping[str, Any]]]:
+    """A record with its values, or the same for each entry of lists, whose place is one more key."""
+    if not any(isinstance(each, list) for each in values.values()):
+        return [(found, values)]
+    lengths = {name: len(each) if isinstance(each, list) else 1 for name, each in values.items()}
+    if len({*lengths.values()}) > 1 or not all(lengths.values()):
+        told = ", ".join(f"{count} {name}" for name, count in lengths.items())
+        raise ValueError(f"{found.place.name} has {told}; expected as many of each, one or more")
+    rows = [dict(zip(values, each, strict=True)) for each in zip(*values.values(), strict=True)]
+    return [(found._replace(keys=(*found.keys, number)), each) for number, each in enumerate(rows)]
 
 
-def _value(how: str, record: Place) -> Any:
-    path, equals, word = how.partition(" = ")
-    found = record.first(path)
-    if isinstance(found, dict | list):
-        raise ValueError(f"a record has no single entry at {path}; expected a number or true or false")
-    return None if has_no_outcome(found) else found == word if equals else found
+def _parts(how: str) -> tuple[str, str, str]:
+    """A field, and = or != with a word behind it, if there is one."""
+    path, sign, word = (*re.split(" (!?=) ", how, maxsplit=1), "", "")[:3]
+    return path, sign, word
+
+
+def _why(how: str, record: Place) -> str:
+    """Why a rollout ended, by a field that says so; "" for one that ended by itself."""
+    path, sign, words = _parts(how)
+    if not sign:
+        return _word(why) if how and (why := record.first(path)) else ""
+    (found,) = record.find(path, all_there=True)
+    entry = found.place.of(str)
+    return entry if (entry in words.split(", ")) == (sign == "=") else ""
 
 
 def _word(why: Any) -> str:
@@ -139,14 +210,15 @@ def _word(why: Any) -> str:
     return why[:40] if isinstance(why, str) and why.strip() else "an error"
 
 
-def _role(how: str, found: Found) -> Any:
-    """A field of a record, None if it is absent; or what a ``*`` stands for."""
+def _role(how: str, found: Found) -> Place:
+    """A field of a record, null if it is absent; or what a ``*`` stands for."""
     if how[:1] != "$":
-        return found.place.first(how)
+        absent = Place(None, f"{found.place.name}.{how}".strip("."))
+        return next((each.place for each in found.place.find(how)), absent)
     num = len(found.keys)
     if not how[1:].isdecimal() or not 1 <= int(how[1:]) <= num:
         raise ValueError(f"the recipe names {how!r:.20}; expected $1 to ${num}, what the * of records stand for")
-    return found.keys[int(how[1:]) - 1]
+    return Place(found.keys[int(how[1:]) - 1], how)
 
 
 _KINDS = {str: "a text", tuple: "a list of texts", dict: "a table", bool: "true or false"}
@@ -176,7 +248,8 @@ def recipe_of(line: str) -> Recipe:
         if not isinstance(entry, list if kinds[name] is tuple else kinds[name]):
             raise ValueError(f"has {entry!r:.40} as {name}; expected {_KINDS[kinds[name]]}")
         inner = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
-        may_be, expected = (str, "texts alone") if name != "lists" else (_PLAIN, "texts, numbers, true or false")
+        are_plain = name in ("lists", "support")
+        may_be, expected = (_PLAIN, "texts, numbers, true or false") if are_plain else (str, "texts alone")
         if wrong := [each for each in inner if not isinstance(each, may_be)]:
             raise ValueError(f"has {wrong[0]!r:.40} in {name}; expected {expected}")
     if "name" not in given or bool(given.get("records")) == bool(given.get("lists")):

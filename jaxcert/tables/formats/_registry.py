@@ -1,19 +1,17 @@
 """The kinds of files that are known, one line for each, and the way from a file's content to its returns."""
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
-from jaxcert.tables._json_records import fields_beside
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
 from jaxcert.tables.formats._found_rollouts import Content, arranged, kind_of
+from jaxcert.tables.formats._inspect_logs import INSPECT
 from jaxcert.tables.formats._one_task import OF_ONE_TASK, OneTask
-from jaxcert.tables.formats._own_results import FORMATS_BY_HAND
 from jaxcert.tables.formats._recipes import KNOWN, recipe_of
 
 # Each recognises its own files by their content, whatever they are called, and none of another.
-FORMATS = (*(each.format() for each in KNOWN), *FORMATS_BY_HAND)
+FORMATS = (*(each.format() for each in KNOWN), INSPECT)
 # How a log of `rollouts.Trials` begins.
 _LOGS = tuple(f'{{"number": 0, "format": "jaxcert-{kind}-'.encode() for kind in ("trials", "pairs"))
 
@@ -25,29 +23,19 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[R
     """
     if roles.records is not None:
         return None
-    content = Content(data)
     if roles.recipe is not None:
-        recipe, content = (
-            recipe_of(roles.recipe),
-            Content(data, of_lines=not {".jsonl", ".ndjson"}.isdisjoint(path.suffixes)),
-        )
-        kind = recipe.format()
+        content = Content(data, of_lines=not {".jsonl", ".ndjson"}.isdisjoint(path.suffixes))
+        kind = recipe_of(roles.recipe).format()
         if not kind.recognises(content):
             raise ValueError(f"is not {kind.name}: it lacks what its recipe recognises it by")
-        # What a format of another tool holds besides is known; of a recipe's records it is not.
-        return arranged(kind, kind.read(content)._replace(others=recipe.others(content)), roles)
+        return arranged(kind, kind.read(content), roles, is_known=False)
     if data.startswith(_LOGS):
         raise ValueError("is a log of single trials; jaxcert trial status says what it proves")
+    content = Content(data)
     kind = kind_of(content, (*OF_ONE_TASK, *FORMATS), own=own)
     if isinstance(kind, OneTask):
         raise ValueError(f"{kind.alone}; {_a_file_per_task(path)}")
-    if kind is None:
-        return None
-    returns, said = arranged(kind, kind.read(content), roles)
-    # An archive holds a summary of each sample.
-    whole, place = (content.json_of("summaries.json"), "*") if content.is_zip else (content.json, kind.records)
-    unread, constant = fields_beside(whole, place, kind.own.split())
-    return dataclasses.replace(returns, unread=unread, constant=constant), said
+    return None if kind is None else arranged(kind, kind.read(content), roles)
 
 
 def _a_file_per_task(path: Path) -> str:

@@ -1,0 +1,154 @@
+"""Adaptive rollouts on the device: rounds of whole rollouts, and which tasks they are for."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert.numerics._summation import lower_end
+from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.rollouts._policy import Policy
+from jaxcert.rollouts._queue import begin, step_on
+from jaxcert.sequential import SequentialState
+from jaxcert.sequential._wealth import advance
+
+Schedule = Callable[[SequentialState], jax.Array]
+"""From the state to float[n]: the smallest comes first."""
+
+
+def _round_robin(state: SequentialState) -> jax.Array:
+    """The task with the fewest rollouts."""
+    return state.num_rollouts.astype(state.wealth.dtype)
+
+
+def _closest(state: SequentialState) -> jax.Array:
+    """The task whose wealth is the largest share of its goal, at a threshold where it is open."""
+    goal = jnp.broadcast_to(state.goal, state.passed.shape)
+    return -jnp.max(jnp.where(state.is_open, state.mean_wealth / goal, 0), axis=-1)
+
+
+SCHEDULES: dict[str, Schedule] = {
+    "round_robin": _round_robin,
+    "closest": _closest,
+}
+
+
+# A task has one rollout in a round, plus one for every eight that it has finished, since those after its decision are
+# wasted. With r slots per task it has r times as many.
+_AHEAD = 8
+# The number of rollouts of a task in a round, at most, unless there are more slots per task.
+_AT_ONCE = 32
+
+
+class Limits(NamedTuple):
+    """When a run ends, besides the decision of all tasks.
+
+    Attributes:
+        max_rollouts: in all.
+        needed: tasks that have to pass at each threshold, int32[t]; more than there are for no such end.
+    """
+
+    max_rollouts: jax.Array
+    needed: jax.Array
+
+
+class Run(NamedTuple):
+    """A sequential experiment under way.
+
+    Attributes:
+        num_rollouts: in all.
+        log_task, log_return: of each rollout in its order; -1 and NaN after the last.
+    """
+
+    state: SequentialState
+    num_rollouts: jax.Array
+    log_task: jax.Array
+    log_return: jax.Array
+
+
+class Worker(NamedTuple):
+    """The inputs of an episode: the policy, the tasks [n], and the key of each task's rollouts."""
+
+    policy: Policy
+    tasks: Any
+    keys: jax.Array
+
+
+@functools.partial(jax.jit, static_argnames=("env", "schedule", "num_slots", "capacity"))
+def go_on(
+    env: MultiTaskEnv,
+    schedule: Schedule,
+    worker: Worker,
+    state: SequentialState,
+    limits: Limits,
+    *,
+    num_slots: int,
+    capacity: int,
+) -> Run:
+    """Roll out until every task is decided or a limit is reached; at most ``capacity`` rollouts."""
+
+    def goes_on(run: Run) -> jax.Array:
+        return jnp.any(_wanted(run.state, limits)) & (run.num_rollouts < limits.max_rollouts)
+
+    def one_round(run: Run) -> Run:
+        task, number, taken = assign(schedule, run, limits, num_slots)
+        return _with(run, task, number, taken, _returns(env, worker, task, number, taken))
+
+    logs = jnp.full(capacity, -1, jnp.int32), jnp.full(capacity, jnp.nan, state.low.dtype)
+    return jax.lax.while_loop(goes_on, one_round, Run(state, jnp.zeros((), jnp.int32), *logs))
+
+
+def _wanted(state: SequentialState, limits: Limits) -> jax.Array:
+    """Tasks that are open at a threshold where more have to pass, bool[n]."""
+    num_passed = jnp.sum(state.lower_bounds[:, None] >= state.thresholds[None], axis=0, dtype=jnp.int32)
+    short = jnp.broadcast_to(num_passed < limits.needed, state.passed.shape)
+    return jnp.any(state.is_open & short, axis=-1)
+
+
+def assign(schedule: Schedule, run: Run, limits: Limits, num_slots: int) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """The task of each slot, the number of its rollout within the task, and whether there is one, [S] each."""
+    state = run.state
+    share = max(1, num_slots // state.num_rollouts.size)
+    ahead = share + share * jnp.minimum(state.num_rollouts, _AHEAD * _AT_ONCE) // _AHEAD
+    room = jnp.minimum(jnp.minimum(ahead, max(_AT_ONCE, share)), state.max_rollouts_per_task - state.num_rollouts)
+    ready = _wanted(state, limits)
+    order = jnp.argsort(jnp.where(ready, schedule(state), jnp.inf)).astype(jnp.int32)
+    count, rank = jnp.maximum(jnp.sum(ready, dtype=jnp.int32), 1), jnp.arange(num_slots, dtype=jnp.int32)
+    task, times = order[rank % count], rank // count  # one rollout each, then a second each, ...
+    taken = ready[task] & (times < room[task]) & (run.num_rollouts + rank < limits.max_rollouts)
+    return task, state.num_rollouts[task] + times, taken
+
+
+def _returns(env: MultiTaskEnv, worker: Worker, task: jax.Array, number: jax.Array, taken: jax.Array) -> jax.Array:
+    """The return of each slot; rollout j of task i has the same key in whichever slot and order.
+
+    A slot without a rollout holds an episode that is over, but real: it is stepped on, and any other might not end.
+    """
+    chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[task], worker.tasks)
+    work = begin(env, chosen, jax.vmap(jax.random.fold_in)(worker.keys[task], number))
+    end = step_on(env, worker.policy, work._replace(alive=work.alive & taken), 0)
+    return jnp.where(end.finite, lower_end(end.total), jnp.nan)  # of an action or a done that was not finite
+
+
+def _with(run: Run, task: jax.Array, number: jax.Array, taken: jax.Array, returns: jax.Array) -> Run:
+    """The run with the rollouts of a round, within each task in the order of their numbers."""
+    state, n = run.state, run.state.num_rollouts.size
+    most = max(_AT_ONCE, task.size // n)
+    place = jnp.where(taken, number - state.num_rollouts[task], most), task
+    x = jnp.zeros((most, n), returns.dtype).at[place].set(returns, mode="drop")
+    num_taken = jnp.zeros(n, jnp.int32).at[task].add(taken.astype(jnp.int32))
+
+    def one(i: jax.Array, state: SequentialState) -> SequentialState:
+        return advance(state, x[i], i < num_taken)
+
+    # The number of steps is the largest number of rollouts of a task here, not the possible maximum.
+    state = jax.lax.fori_loop(jnp.int32(0), jnp.max(num_taken), one, state)
+    at = jnp.where(taken, run.num_rollouts + jnp.cumsum(taken, dtype=jnp.int32) - 1, run.log_task.size)
+    return Run(
+        state,
+        run.num_rollouts + jnp.sum(taken, dtype=jnp.int32),
+        run.log_task.at[at].set(task, mode="drop"),
+        run.log_return.at[at].set(returns, mode="drop"),
+    )
