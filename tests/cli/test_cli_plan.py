@@ -1,6 +1,5 @@
 """`jaxcert plan`, and the advice of `jaxcert certify`."""
 
-import json
 import re
 from pathlib import Path
 
