@@ -9,8 +9,17 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, ceil_figures, floor_figures, floor_to
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._safety_level import allowed_counts
-from jaxcert.planning._highest_safety import MOST_ROLLOUTS, TINY, BestTask, Most, reaches
-from jaxcert.planning._least_tasks import MOST_TASKS, least_number, most_violations, safety_of
+from jaxcert.planning._least_tasks import (
+    MOST_ROLLOUTS,
+    MOST_TASKS,
+    TINY,
+    BestTask,
+    Most,
+    least_number,
+    most_violations,
+    reaches,
+    safety_of,
+)
 from jaxcert.tables._returns import how_many
 
 
