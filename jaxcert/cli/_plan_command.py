@@ -24,7 +24,7 @@ from jaxcert.cli._options import (
 )
 from jaxcert.cli._outputs import check_outputs
 from jaxcert.cli._reading import PolicySource, as_stated, read_all, sources_of, told
-from jaxcert.planning import Assumptions, Plan, allocated, plan, plan_difference, plan_suite, success_table, task_table
+from jaxcert.planning import Plan, allocated, plan, plan_difference, plan_suite, success_table, task_table
 from jaxcert.planning._designs import DESIGNS
 from jaxcert.planning._pilot import support_of
 from jaxcert.questions._ask import check_others_finished
@@ -43,7 +43,7 @@ class Planning(NamedTuple):
     delta: float = option("D", "Failure probability of the certificate.", default=...)
     pilot: Path | None = argument(
         "[PILOT]",
-        "A file of returns of some tasks, as for `jaxcert certify`; without it (and --assume), a table of the "
+        "A file of returns of some tasks, as for `jaxcert certify`; without it a table of the "
         f"tasks that safeties need; with --threshold and --design {' or '.join(OF_SUCCESSES)}, of successes by "
         "their trials.",
         default=None,
@@ -60,11 +60,6 @@ class Planning(NamedTuple):
     power: float = option("P", "Wanted probability of the certificate.", default=0.9)
     max_rollouts: int = option("M", "Most rollouts per task to consider.", default=100)
     design: list[str] | None = option("NAME", f"Only these of {', '.join(DESIGNS)} (repeatable).")
-    assume: tuple[float, float, float] | None = option(
-        "MEAN SD SD",
-        "In place of PILOT: mean and standard deviation of the tasks' performances, and standard deviation of "
-        "the returns of a task (0: returns are A or B).",
-    )
     against: Path | None = option(
         "FILE",
         "Returns of another policy on the same tasks: how many tasks show that PILOT is better by --threshold "
@@ -99,7 +94,7 @@ class Planning(NamedTuple):
 _SAFETIES = [0.8, 0.9, 0.95, 0.99]
 _NO_SUPPORT = "--support is not given; expected the smallest and the largest possible return, 0 1 for successes"
 _NO_THRESHOLD = "--threshold is not given; expected the"
-_OF_DESIGNS = ("safety", "requirement", "budget", "assume", "design", "lock")
+_OF_DESIGNS = ("safety", "requirement", "budget", "design", "lock")
 _BESIDE = "--{{name}} is given with --{}, which {}; expected --threshold alone"
 # A plan, and the returns that it is based on.
 Planned = tuple[Plan, list[ReturnsFile]]
@@ -127,7 +122,7 @@ def command(*, asked: Planning, roles: dict[str, Any]) -> None:
         show("planning")
         if asked.good is not None:
             found, data = _of_list(asked, policies, reading)
-        elif asked.pilot is None and asked.assume is None:
+        elif asked.pilot is None:
             found, data = _table_of_tasks(asked), []
         else:
             found, data = (_of_two if is_of_two else _of_designs)(asked, policies, reading)
@@ -136,9 +131,8 @@ def command(*, asked: Planning, roles: dict[str, Any]) -> None:
 
 def _check_strata(asked: Planning) -> None:
     """Raise ValueError for a plan that is of no tasks from strata."""
-    others = (asked.good, asked.against, asked.assume)
     wanted = asked.requirement or asked.threshold
-    if asked.pilot is None or wanted is None or any(each is not None for each in others):
+    if asked.pilot is None or wanted is None or asked.good is not None or asked.against is not None:
         raise ValueError("--strata is given; expected PILOT and --threshold, for new tasks of one policy")
     if not asked.delta <= MOST_DELTA:
         raise ValueError(f"--delta is {asked.delta:g}; for tasks drawn within strata at most {MOST_DELTA} is proved")
@@ -165,25 +159,18 @@ def _of_two(asked: Planning, policies: Sequence[PolicySource], reading: dict[str
 
 
 def _of_designs(asked: Planning, policies: Sequence[PolicySource], reading: dict[str, Any]) -> Planned:
-    """The best designs, from a pilot or from assumptions."""
+    """The best designs, from a pilot."""
     if asked.safety and len(asked.safety) > 1:
         raise ValueError("--safety is given several times; expected one with a pilot")
-    if asked.pilot is not None and asked.assume is not None:
-        raise ValueError("PILOT and --assume are both given; expected one of them")
     if asked.requirement:
-        asked.refuse("assume", "support", "threshold", words="--{name} is given; --requirement has its own")
-    data = _pilots(asked, policies, reading) if policies else []
-    if not data and asked.support is None:
-        raise ValueError(_NO_SUPPORT)
+        asked.refuse("support", "threshold", words="--{name} is given; --requirement has its own")
+    data = _pilots(asked, policies, reading)
     others = ("threshold", "max_rollouts", "budget", "cost_per_task", "cost_per_rollout")
     stated = {**asked.stated, **{name: getattr(asked, name) for name in others}}
-    stated |= {"support": asked.support or (0, 1), "safety": asked.safety[0] if asked.safety else None}
+    stated["safety"], known = asked.safety[0] if asked.safety else None, data[0].returns
     if asked.requirement:
-        known: Any = {name: each.returns for name, each in zip(requirements_of(asked.requirement), data, strict=True)}
-        stated |= {"requirements": asked.requirement, "support": None}
-    else:
-        mean, of_tasks, of_rollouts = asked.assume or (0.0, 0.0, 0.0)
-        known = data[0].returns if data else Assumptions(mean, of_tasks, of_rollouts or None)
+        known = {name: each.returns for name, each in zip(requirements_of(asked.requirement), data, strict=True)}
+        stated["requirements"] = asked.requirement
     is_fixed = (reading["strata"] is not None or asked.lock is not None) and not asked.requirement
     designs = asked.design or (_of_fixed_rollouts(known) if is_fixed else [])
     return plan(known, **stated, designs=tuple(designs) or None), data
@@ -191,18 +178,18 @@ def _of_designs(asked: Planning, policies: Sequence[PolicySource], reading: dict
 
 def _of_fixed_rollouts(known: Any) -> list[str]:
     """The designs that strata, and protocols, allow: those whose number of rollouts is fixed."""
-    zeros = known.rollout_spread is None if isinstance(known, Assumptions) else np.isin(known, (0, 1)).all()
-    return [name for name, kind in DESIGNS.items() if kind.stopped is None and kind.suits(bool(zeros))]
+    zeros = bool(np.isin(known, (0, 1)).all())
+    return [name for name, kind in DESIGNS.items() if kind.stopped is None and kind.suits(zeros)]
 
 
 def _table_of_tasks(asked: Planning) -> Plan:
     """A table of the tasks that safeties need; for successes at a threshold, by the number of trials."""
-    asked.refuse("budget", "lock", words="--{name} needs PILOT or --assume")
+    asked.refuse("budget", "lock", words="--{name} needs PILOT")
     safeties, designs = np.asarray(asked.safety or _SAFETIES), asked.design
     if asked.threshold is None:
         return task_table(safeties, delta=asked.delta)
     if not designs or not set(designs) <= set(OF_SUCCESSES):
-        raise ValueError("--threshold needs PILOT or --assume")
+        raise ValueError("--threshold needs PILOT")
     return success_table(safeties, threshold=asked.threshold, delta=asked.delta)
 
 

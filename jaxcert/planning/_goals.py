@@ -57,8 +57,8 @@ class Goal:
         return design.surely >= self.power
 
     def holds(self, design: Design) -> bool:
-        """Whether it still does if the pilot tasks were luckier than tasks in general, as far as that is known."""
-        return design.pessimistic is None or design.pessimistic >= self.power
+        """Whether it is known to do so even if the pilot tasks were luckier than tasks in general."""
+        return design.pessimistic is not None and design.pessimistic >= self.power
 
     def doubting(self, num_tasks: int) -> "Goal":
         """The goal under the assumption that this many pilot tasks were luckier than tasks in general."""

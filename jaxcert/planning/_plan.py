@@ -152,9 +152,10 @@ class Plan:
         num_tasks: of a table: the fewest tasks of each of its cells, integers; 0 for none, or more than a million.
 
     Example:
-        >>> from jaxcert.planning import Assumptions, plan
-        >>> assumed = Assumptions(mean=0.8, task_spread=0.05, rollout_spread=0.1)
-        >>> found = plan(assumed, support=(0, 1), delta=0.05, threshold=0.5, safety=0.9, designs=("betting",))
+        >>> import jaxcert
+        >>> from jaxcert.planning import plan
+        >>> pilot = jaxcert.sample_returns("cheetah")[:50, :20]
+        >>> found = plan(pilot, support=(0, 1000), delta=0.05, threshold=300.0, safety=0.8, designs=("betting",))
         >>> found.best.value >= 0.9
         True
     """

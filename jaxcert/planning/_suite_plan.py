@@ -11,7 +11,7 @@ from jaxcert.bounds import betting
 from jaxcert.certificates import certify_suite, confidence
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.planning._experiments import Experiments, enough, fewest, plan_of
-from jaxcert.planning._pilot import Assumptions, Chances, PilotReturns, support_of
+from jaxcert.planning._pilot import Chances, PilotReturns, support_of
 from jaxcert.planning._plan import Design, Plan
 from jaxcert.planning._search import check_trials
 from jaxcert.returns._prepared import Support, split_support
@@ -124,10 +124,6 @@ def _unlucky(pilot: PilotReturns, count: Callable[..., np.ndarray], num_rollouts
 
 def trials_of(name: str, pilot: Any, support: Support | None) -> Chances | PilotReturns:
     """A checked source of trials on a list's tasks: their success probabilities, [n], or their returns."""
-    if isinstance(pilot, Assumptions):
-        raise ValueError(
-            f"{name} is Assumptions about new tasks; expected success probabilities or returns of the list"
-        )
     given = as_numbers(name, pilot)
     if not given.size:
         raise ValueError(

@@ -47,11 +47,6 @@ def test_trials_for_a_list_of_tasks():
     check_said(out, plan_suite(passed, 30, 0.7, delta=0.05))
 
 
-def test_a_plan_from_assumptions():
-    wish = "--delta 0.05 --safety 0.8 --threshold 0.6 --design betting --max-rollouts 16"
-    session(f"plan --assume 0.8 0.05 0.1 {SUPPORT} {wish} -> at least 0.6 certified with safety 0.8")
-
-
 def test_a_pilot_with_missing_rollouts_is_refused():
     np.savez("part.npz", returns=PILOT, where=np.arange(400).reshape(40, 10) > 0)
     asked = f"plan part.npz --delta 0.1 {SUPPORT} --threshold 0.5 --safety 0.8"
@@ -163,7 +158,7 @@ def test_a_plan_says_how_many_tasks_to_draw_from_each_stratum():
     assert f"num_tasks = {num_tasks}\n" in Path("p.toml").read_text()
     assert 'strata = "kind"' in Path("p.toml").read_text()
     assert f"[of_strata]\npush = {push}\npick = {pick}\n" in Path("p.toml").read_text()
-    for other in ("--safety 0.8", "--good 30 --threshold 0.5", "--threshold 0.5 --assume 0.8 0.1 0.1"):
+    for other in ("--safety 0.8", "--good 30 --threshold 0.5"):
         session(f"{asked} {other} => expected PILOT and --threshold, for new tasks of one policy")
     session("""
         plan --strata kind --delta 0.05 --threshold 0.5 --design attained => expected PILOT and --threshold
