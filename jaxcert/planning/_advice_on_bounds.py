@@ -113,7 +113,7 @@ class Setting(NamedTuple):
     def least(self, wanted: float, k: int, low: int) -> int:
         """The fewest tasks, more than low, that certify the wanted safety if the share of k, rounded up, misses."""
 
-        def holds(n: int) -> bool:
+        def holds(n: int) -> Any:
             return reaches(self.safety(-(-k * n // self.num_tasks), n), wanted)
 
         return least_number(holds, low, MOST_TASKS)

@@ -122,7 +122,7 @@ def least_true(
     return np.where(possible, good, 0)
 
 
-def least_number(holds: Callable[[int], bool], low: int, high: int) -> int:
+def least_number(holds: Callable[[int], Any], low: int, high: int) -> int:
     """As ``least_true``, for one number."""
     return int(least_true(lambda n: np.asarray([holds(int(n.item()))]), np.asarray([low]), high, tries=1)[0])
 
