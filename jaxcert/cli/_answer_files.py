@@ -94,7 +94,7 @@ def _groups(request: Request, answers: Mapping[str, Answer], question: Question,
 
 
 def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
-    """The curve of each group with the requested points, or a row for each name if there is no curve."""
+    """The curve of each group with the asked points, or a row for each name if there is no curve."""
     rows = _groups(request, answers, request.questions[0])
     shown = [pair for each in answers.values() for pair in each.answered]
     with drawing(None) as ax:
@@ -103,8 +103,7 @@ def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
         curves = {}
         for group, each in answers.items():
             found, *_ = each.certificates.values()
-            found = found if each.is_curve else curve_or_rows(each.data, found, each.settings)
-            curves[group or _console.way(found)] = found
+            curves[group or _console.way(found)] = curve_or_rows(each.data, found, each.settings)
         points = [pair for _, c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
         tasks = "" if len(curves) > 1 else f", {len(rows.data[0].tasks)} tasks"
         title = f"{request.outputs.title or rows.title}{tasks}"
@@ -137,7 +136,6 @@ def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **h
         "support": answer.support,
         "wanted": request.wanted,
         "advice": answer.advice.get(name),
-        "is_curve": answer.is_curve,
         "tasks": own.tasks if request.outputs.names else None,
     }
     if answer.policies:
