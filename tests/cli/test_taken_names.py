@@ -1,7 +1,5 @@
 """Outputs whose names are taken while a command runs are not replaced."""
 
-import json
-
 import numpy as np
 import pytest
 from cli_harness import refused
@@ -26,20 +24,12 @@ def meanwhile(monkeypatch):
     return arrange
 
 
-def check_taken(line, path, *others):
-    """Each file is still another's, and what was to be in the first one is beside it."""
-    assert {each.read_text() for each in (path, *others)} == {"another's"}
-    beside = path.with_name(f"{path.stem}.1{path.suffix}")
-    assert f"{path}: exists by now, and is not replaced; what was written is in {beside}" in line
-    return beside
-
-
 def test_names_that_certify_finds_taken(tmp_path, meanwhile):
     file, *outputs = (tmp_path / name for name in ("r.npz", "c.json", "c.png", "c.html"))
     np.savez(file, returns=np.random.default_rng(0).uniform(0.4, 1, (40, 20)))
     meanwhile(_answering, "ask", *outputs)
     options = [word for pair in zip(("--json", "--plot", "--report"), outputs, strict=True) for word in pair]
     line = refused("certify", file, "--support", 0, 1, "--delta", 0.05, "--threshold", 0.5, *options)
-    record = check_taken(line, *outputs)
-    assert json.loads(record.read_text())["certificates"][0]["rows"][0]["threshold"] == 0.5
-    assert len(list(tmp_path.iterdir())) == 5
+    assert f"{outputs[0]}: exists, and is not replaced" in line
+    assert {each.read_text() for each in outputs} == {"another's"}
+    assert len(list(tmp_path.iterdir())) == 4
