@@ -124,7 +124,7 @@ AGREED := $(addprefix tests/,certificates/test_epsilon_reference.py certificates
 # And all but the marked tests of metrics, rollouts, the grid, sweeps, tasks that stop by themselves, successes and sums.
 USED := $(addprefix tests/,returns rollouts/test_collect.py rollouts/test_any_policy.py \
   tasks/test_simple_grid.py sweep sequential numerics/test_batches.py numerics/test_summation.py certificates/test_soft.py \
-  certificates/test_attained.py test_harness.py)
+  certificates/test_attained.py)
 oldest newest: %: .venvs/%/.installed
 	$(call elsewhere,$@,$(AGREED)) && cd ../../.. && $(call elsewhere,$@,-m "not slow or listed" $(USED),$(QUICKLY))
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from jaxcert._files import check_output, content_of, lock_of, naming, parsed, write_new
+from jaxcert._files import check_output, content_of, lock_of, naming, parsed, write_whole
 
 # What each line begins with, its place from 0, and ends with.
 _NUMBER, _CHAIN = "number", "chain"
@@ -58,7 +58,8 @@ class ChainedLog(Generic[Value]):
     @staticmethod
     def start(path: str | os.PathLike[str], entry: Mapping[str, Any]) -> None:
         """Write the first entry in a new file; FileExistsError for one that exists."""
-        write_new(check_output(path), f"{line_of({_NUMBER: 0, **entry})[0]}\n".encode())
+        with lock_of(check_output(path)):
+            write_whole(path, f"{line_of({_NUMBER: 0, **entry})[0]}\n", replace=False)
 
     @property
     def value(self) -> Value:

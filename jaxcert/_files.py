@@ -1,7 +1,6 @@
 """Files: read with words for what is wrong, written completely or not at all, and locked while a process has them."""
 
 import contextlib
-import itertools
 import json
 import os
 import secrets
@@ -54,73 +53,33 @@ def in_utf8(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def write_new(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write `content` to a file that does not exist, and appears with it; else raise FileExistsError."""
-    target = _check_place(Path(path))
-    with naming(path), _beside(target) as temporary:
-        with _kept(temporary) as file:
-            file.write(content)
-        if not _is_moved(temporary, target):
-            raise FileExistsError(f"{target}: exists, and is not replaced")
+def _take(target: Path) -> None:
+    """Take a name that nobody has, even if it appears at this moment; FileExistsError if somebody has it."""
+    try:
+        target.open("xb").close()
+    except FileExistsError as error:
+        raise FileExistsError(f"{target}: exists, and is not replaced") from error
 
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterator[IO[bytes]]:
     """A new file beside `path`, moved there in one step once it is complete and on the disk.
 
-    An existing file is replaced. With `replace=False` it stays, even one that appears at the last moment; then what was
-    written goes to the first free name of `out.1.json`, `out.2.json`, ..., which a FileExistsError tells.
+    An existing file is replaced. With `replace=False` it stays, even one that appears meanwhile: FileExistsError.
     """
     target = Path(os.path.realpath(_check_place(Path(path))))  # follow a link, so that the link itself stays
-    place = target
-    with naming(path), _beside(target) as temporary:
-        with _kept(temporary) as file:
-            yield file
-        if replace:
-            os.replace(temporary, target)
-        else:  # the first name of `out.json`, `out.1.json`, ... that is free
-            others = (target.with_name(f"{target.stem}.{number}{target.suffix}") for number in itertools.count(1))
-            place = next(place for place in itertools.chain([target], others) if _is_moved(temporary, place))
-    if place != target:
-        raise FileExistsError(f"{target}: exists by now, and is not replaced; what was written is in {place}")
-
-
-@contextlib.contextmanager
-def _beside(target: Path) -> Iterator[Path]:
-    """A free name beside the target; a file that is left there in the end is removed."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_TEMPORARY}")
-    try:
-        yield temporary
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _kept(path: Path) -> Iterator[IO[bytes]]:
-    """A new file, which is on the disk in the end."""
-    with path.open("xb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _is_moved(temporary: Path, path: Path) -> bool:
-    """Whether the file has this name now, which was free; nobody finds a part of it there."""
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        return False
-    except OSError:  # a disk without hard links: an empty file takes the name first, and is found for a moment
+    with naming(path):
         try:
-            path.open("xb").close()
-        except FileExistsError:
-            return False
-        try:
-            os.replace(temporary, path)
-        except BaseException:
-            path.unlink()
-            raise
-    return True
+            with temporary.open("xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            if not replace:
+                _take(target)
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

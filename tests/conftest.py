@@ -35,7 +35,7 @@ EXACT += tuple(
     for name in ("betting_rounding", "bounds_exact", "bounds_gradients", "bounds_reference")
     + ("clopper_pearson", "padding")
 )
-EXACT += ("benchmarks/test_paper", "benchmarks/test_tightness", "test_harness", "test_lowering")
+EXACT += ("benchmarks/test_paper", "benchmarks/test_tightness", "test_lowering")
 EXACT += ("test_notebooks",)
 # Pages that show a number to its last digit, or compute for long.
 EXACT += tuple(f"test_docs.py::test_{what}_runs[docs/means_and_tails.md]" for what in ("the_first_example", "python"))

@@ -6,67 +6,25 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 
 import pytest
 
 from jaxcert import _files
-from jaxcert._files import whole_file, write_new, write_whole
+from jaxcert._files import whole_file, write_whole
 
 
 def names(folder):
     return sorted(file.name for file in folder.iterdir())
 
 
-def test_a_file_that_exists_stays_and_the_new_one_is_beside_it(tmp_path):
+def test_a_file_that_exists_stays_or_is_replaced(tmp_path):
     path = tmp_path / "out.json"
     write_whole(path, b"first", replace=False)
-    for i in (1, 2):
-        with pytest.raises(FileExistsError, match=rf"out\.json: exists by now, .* is in .*out\.{i}\.json$"):
-            write_whole(path, f"later {i}".encode(), replace=False)
-    assert {name: (tmp_path / name).read_bytes() for name in names(tmp_path)} == {
-        "out.json": b"first",
-        "out.1.json": b"later 1",
-        "out.2.json": b"later 2",
-    }
+    with pytest.raises(FileExistsError, match=r"out\.json: exists, and is not replaced"):
+        write_whole(path, b"second", replace=False)
+    assert (names(tmp_path), path.read_bytes()) == (["out.json"], b"first")
     write_whole(path, b"third")
     assert path.read_bytes() == b"third"
-
-
-def test_a_file_that_is_written_once_has_nothing_beside_it(tmp_path):
-    path = tmp_path / "protocol.toml"
-    write_new(path, b"first")
-    with pytest.raises(FileExistsError, match=r"protocol\.toml: exists, and is not replaced"):
-        write_new(path, b"second")
-    assert (names(tmp_path), path.read_bytes()) == (["protocol.toml"], b"first")
-
-
-@pytest.mark.parametrize("links", [True, False])
-def test_of_several_who_write_a_new_file_at_once_one_does_and_nobody_reads_a_part(tmp_path, monkeypatch, links):
-    def no_link(*_):
-        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
-
-    if not links:
-        monkeypatch.setattr(os, "link", no_link)
-    path, told, content = tmp_path / "log.jsonl", [], b"x" * 1000
-
-    def write():
-        try:
-            write_new(path, content)
-        except FileExistsError:
-            told.append(path.read_bytes())
-
-    for _ in range(30):
-        told.clear()
-        threads = [threading.Thread(target=write) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(told) == 3
-        assert set(told) <= ({content} if links else {content, b""})
-        assert (names(tmp_path), path.read_bytes()) == (["log.jsonl"], content)
-        path.unlink()
 
 
 def write_or_fail(path, fail):

@@ -85,8 +85,8 @@ radius-of-chi2-without-root certificates/_shift.py
 - jnp.sqrt(radius) * jnp.sqrt(epsilon * (1 - epsilon))
 + radius * jnp.sqrt(epsilon * (1 - epsilon))
 margin-of-weights-subtracted returns/_weighted.py
-- - log_p + margin * size
-+ - log_p - margin * size
+- - log_p + 256 * unit_roundoff(dtype) * size
++ - log_p - 256 * unit_roundoff(dtype) * size
 inverse-frequencies returns/_strata.py
 - wanted / sampled
 + sampled / wanted

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._files import content_of, write_new
+from jaxcert._files import content_of, write_whole
 from jaxcert._validation import check_count, check_finite, check_open_unit, is_count, refuse
 from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._question import COMMON, Question
@@ -223,7 +223,7 @@ class Protocol:
             ImportError: without tomli-w (extra `cli`).
         """
         text = import_extra("tomli_w", "cli").dumps({"format_version": _FORMAT_VERSION, **self._entries()})
-        write_new(path, text.encode("utf-8"))
+        write_whole(path, text, replace=False)
 
     @property
     def digest(self) -> str:

@@ -139,30 +139,27 @@ class _Distribution(Protocol):
     def log_prob(self, value: Any, /) -> Any: ...
 
 
-def task_weights(
-    deployed: _Distribution, sampled: _Distribution, tasks: Any, *, tolerance: float | None = None
-) -> jax.Array:
+def task_weights(deployed: _Distribution, sampled: _Distribution, tasks: Any) -> jax.Array:
     r"""How much more frequent each task is in the distribution of deployment than in the sampled one.
 
     .. math:: w_i = e^{\log q(M_i) - \log p(M_i) + \tau (1 + |\log q(M_i)| + |\log p(M_i)|)},
 
     a little more than the density ratio q/p, because logarithms of densities are rounded. Weights that are too large
-    are safe in ``certify_weighted``, weights that are too small are not.
+    are safe in ``certify_weighted``, weights that are too small are not. The relative error tau of the logarithms is
+    2^-16 in float32 and 2^-45 in float64, which covers the usual distributions (theory page, section 20.3); not those
+    whose normalising constant is itself inaccurate, as for a normal distribution truncated far in its tail.
 
     Args:
         deployed: q, any object with ``log_prob``, such as a distribution of TensorFlow Probability on JAX; normalised,
             and over the same space as p.
         sampled: p, from which the tasks were drawn.
         tasks: as both take them; n tasks, also batched.
-        tolerance: tau, the relative error that the logarithms may have. By default 2^-16 in float32 and 2^-45 in
-            float64, which covers the usual distributions (theory page, section 20.3); not those whose normalising
-            constant is itself inaccurate, as for a normal distribution truncated far in its tail.
 
     Returns:
         float[..., n]; 0 where q is 0. NaN or infinity where p is 0: no such task can have been sampled.
 
     Raises:
-        ValueError: if the densities differ in shape, or for a negative tolerance.
+        ValueError: if the densities differ in shape.
 
     Example:
         >>> import jax.numpy as jnp
@@ -176,13 +173,10 @@ def task_weights(
     log_q, log_p = jnp.asarray(deployed.log_prob(tasks)), jnp.asarray(sampled.log_prob(tasks))
     if log_q.shape != log_p.shape:
         raise ValueError(f"log densities have shapes {log_q.shape} and {log_p.shape}; expected one number per task")
-    if tolerance is not None and not tolerance >= 0:
-        raise ValueError(f"tolerance is {tolerance!r}; expected a number of at least 0")
     dtype = compute_dtype(log_q, log_p)
     log_q, log_p = log_q.astype(dtype), log_p.astype(dtype)
-    margin = 256 * unit_roundoff(dtype) if tolerance is None else tolerance
     none = jnp.isneginf(log_q) & jnp.isfinite(log_p)
     size = 1 + jnp.abs(jnp.where(none, 0, log_q)) + jnp.abs(log_p)
-    weights = jnp.exp(jnp.where(none, 0, log_q) - log_p + margin * size)
+    weights = jnp.exp(jnp.where(none, 0, log_q) - log_p + 256 * unit_roundoff(dtype) * size)
     # A ratio that the type cannot hold is not 0.
     return jnp.where(none, 0, jnp.maximum(weights, float(jnp.finfo(dtype).tiny)))

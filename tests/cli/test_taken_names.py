@@ -1,7 +1,5 @@
 """Outputs whose names are taken while a command runs are not replaced."""
 
-import json
-
 import numpy as np
 from cli_harness import refused
 
@@ -21,8 +19,6 @@ def test_names_that_certify_finds_taken(tmp_path, monkeypatch):
     monkeypatch.setattr(_answering, "ask", meanwhile)
     options = [word for pair in zip(("--json", "--plot", "--report"), outputs, strict=True) for word in pair]
     line = refused("certify", file, "--support", 0, 1, "--delta", 0.05, "--threshold", 0.5, *options)
-    beside = outputs[0].with_name("c.1.json")
-    assert f"{outputs[0]}: exists by now, and is not replaced; what was written is in {beside}" in line
-    assert {path.read_text() for path in outputs} == {"another's"}
-    assert json.loads(beside.read_text())["certificates"][0]["rows"][0]["threshold"] == 0.5
-    assert len(list(tmp_path.iterdir())) == 5
+    assert f"{outputs[0]}: exists, and is not replaced" in line
+    assert {each.read_text() for each in outputs} == {"another's"}
+    assert len(list(tmp_path.iterdir())) == 4

@@ -83,3 +83,9 @@ def test_options_that_the_compiler_does_not_have_are_tried_once(monkeypatch):
     fast = quickly(solve)
     np.testing.assert_allclose(fast(X, X), solve(X, X), rtol=1e-6)
     assert compilations(lambda: fast(X, X)) == 0
+
+
+def test_a_new_shape_is_counted_as_a_program_and_another_value_is_not():
+    call = jax.jit(lambda x: 2 * x)
+    here = [np.full(size, value, np.float32) for size, value in ((3, 0), (3, 1), (4, 1))]
+    assert [compilations(lambda x=x: call(x)) for x in here] == [1, 0, 1]

@@ -64,23 +64,6 @@ def test_other_arguments_are_another_program(power, x, tmp_path):
     assert len([*tmp_path.iterdir()]) == 2
 
 
-def test_what_a_function_captures_counts(tmp_path):
-    is_traced(powers(), tmp_path)
-    with kept_in(tmp_path):
-        np.testing.assert_array_equal(powers(0.5)(3, jnp.ones(2)), [0.5, 0.5])
-    assert len([*tmp_path.iterdir()]) == 2
-
-
-def scaled_by(factor: float) -> Callable[..., Any]:
-    """A wrapper of one function, with a factor of its own."""
-
-    @functools.wraps(_base)
-    def scaled(power: int, x: jax.Array) -> jax.Array:
-        return _base(power, x) * factor
-
-    return scaled
-
-
 def _base(power: int, x: jax.Array) -> jax.Array:
     return x**power
 
@@ -88,11 +71,16 @@ def _base(power: int, x: jax.Array) -> jax.Array:
 _base.__module__ = "jaxcert.of_tests"
 
 
-def test_what_a_wrapper_captures_counts(tmp_path):
+def wrapped(factor: float) -> Callable[..., Any]:
+    """A wrapper of one function, with a factor of its own."""
+    return quickly(functools.wraps(_base)(lambda power, x: _base(power, x) * factor), static_argnums=(0,))
+
+
+@pytest.mark.parametrize("made", [powers, wrapped])
+def test_what_a_function_captures_counts(made, tmp_path):
     for factor in (2.0, 3.0):
         with kept_in(tmp_path):
-            found = quickly(scaled_by(factor), static_argnums=(0,))(2, jnp.ones(2))
-        np.testing.assert_array_equal(found, [factor, factor])
+            np.testing.assert_array_equal(made(factor)(2, jnp.ones(2)), [factor, factor])
     assert len([*tmp_path.iterdir()]) == 2
 
 

@@ -92,8 +92,5 @@ def test_densities_of_zero_and_what_does_not_fit():
     found = task_weights(Given(-np.inf, 0.0, -np.inf), Given(0.0, -np.inf, -np.inf), tasks)
     assert found[0] == 0
     assert not np.any(np.isfinite(found[1:]))
-    assert task_weights(Given(0.0), Given(0.0), tasks, tolerance=0.0) == 1
     with pytest.raises(ValueError, match=r"log densities have shapes \(1,\) and \(2,\); expected one number per task"):
         task_weights(Given(0.0), Given(0.0, 1.0), tasks)
-    with pytest.raises(ValueError, match="tolerance is -1; expected a number of at least 0"):
-        task_weights(Given(0.0), Given(0.0), tasks, tolerance=-1)
