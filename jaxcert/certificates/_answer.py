@@ -18,7 +18,6 @@ from jaxcert.certificates._figures import (
     SAMPLED,
     STATUSES,
     Status,
-    Told,
     ceil_figures,
     confidence,
     floor_figures,
@@ -219,11 +218,12 @@ class Answer:
         """Whether it can be read, and has no batch axes."""
         return holds_values(self) and self.status.ndim == len(self._own("status"))
 
-    def _told(self, index: int) -> Told:
+    def _told(self, index: int) -> str:
+        """A row in words, without how sure it is."""
         raise NotImplementedError
 
     def _sentence(self, index: int) -> str:
-        return f"{self._start}: {self._told(index).sentence}"
+        return f"{self._start}: {self._told(index)}"
 
     @property
     def _start(self) -> str:

@@ -87,7 +87,7 @@ class RankingCertificate(Answer):
             if js
         ]
         if not lines:
-            return [f"{self._start}: {nothing('the order of the policies', self._note(0)).sentence}"]
+            return [f"{self._start}: {nothing('the order of the policies', self._note(0))}"]
         return [f"{self._start}: over new tasks from the same distribution, on average,", ";\n".join(lines) + "."]
 
 

@@ -18,7 +18,7 @@ from jaxcert.certificates._attained import Tried
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import answer, with_article
 from jaxcert.certificates._counting import valid_rows, where_smallest
-from jaxcert.certificates._figures import LISTED, NOTHING, Told, floor_figures, nothing, of_tasks, reach, status_where
+from jaxcert.certificates._figures import LISTED, floor_figures, nothing, of_tasks, status_where
 from jaxcert.certificates._in_a_row import IN_A_ROW, in_a_row
 from jaxcert.certificates._question import Option, Question, Rows
 from jaxcert.certificates._suite_counts import USUAL_LEVELS, allowances, passes, tried_for
@@ -113,35 +113,22 @@ class SuiteCertificate(ByThreshold):
         inside = jnp.sum(self.violations[..., part, :], axis=-2, dtype=np.int32)
         return jnp.max(jnp.maximum(part.sum() - inside - self.allowance, 0), axis=-2)
 
-    def _told(self, index: int) -> Told:
+    def _told(self, index: int) -> str:
         threshold, good = self._held(index, "thresholds", "num_good")
         shown, what, n, note = floor_figures(threshold), with_article(self.quantity), self.num_tasks, self._note(index)
         if self.tasks is not None:
             return self._named(index, what, shown, note)
         if not good:
-            of_these = f"how many of these {n} tasks"
-            return nothing(f"{of_these} have {what} of at least {shown}", after=note)._replace(
-                about=f"about {of_these} reach {what} of {shown}"
-            )
-        claim = of_tasks(good, n)
-        sentence = f"on {claim[0].lower()}{claim[1:]}, the {self.quantity} is at least {shown}.{note}"
-        return Told(sentence, claim, f"{reach(good)} {what} of {shown}")
+            return nothing(f"how many of these {n} tasks have {what} of at least {shown}", after=note)
+        return f"on {of_tasks(good, n)}, the {self.quantity} is at least {shown}.{note}"
 
-    def _named(self, index: int, what: str, shown: str, note: str) -> Told:
+    def _named(self, index: int, what: str, shown: str, note: str) -> str:
         """With the names of the tasks."""
-        reached, n = f"{what} of {shown}", self.num_tasks
-        num_good, num_bad = self._held(index, "num_good", "num_bad")
-        if not (num_good or num_bad):
-            sentence = f"no task is known to have {what} of at least {shown}.{note}"
-            return Told(sentence, NOTHING, f"about which of these {n} tasks reach {reached}")
         good, bad = (self._names(np.asarray(each)[:, index]) for each in (self.good, self.bad))
+        if not (good or bad):
+            return f"no task is known to have {what} of at least {shown}.{note}"
         parts = [f"at least {shown} on {good}"] * bool(good) + [f"below {shown} on {bad}"] * bool(bad)
-        sentence = f"the {self.quantity} is {', and '.join(parts)}.{note}"
-        not_so = "does not" if num_bad == 1 else "do not"
-        if not num_good:
-            return Told(sentence, of_tasks(num_bad, n), f"{not_so} reach {reached}")
-        others = f", and {num_bad} {not_so}" if num_bad else ""
-        return Told(sentence, of_tasks(num_good, n), f"{reach(num_good)} {reached}{others}")
+        return f"the {self.quantity} is {', and '.join(parts)}.{note}"
 
     def _names(self, chosen: np.ndarray) -> str:
         """Tasks by their names, and how many of all they are; empty for none."""
