@@ -152,7 +152,7 @@ def _in_order(
 
 
 # By bounds at one level, as "binomial".
-EVERY_MOMENT = Method("anytime", None, count=_in_order, known=lambda *_: None, zero_beta=True)
+EVERY_MOMENT = Method("anytime", None, count=_in_order, zero_beta=True)
 
 
 def at_every_moment(violated: jax.Array, there: jax.Array, beta, delta) -> tuple[jax.Array, jax.Array]:

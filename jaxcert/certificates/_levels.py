@@ -73,11 +73,11 @@ def with_level(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.Ar
 
 
 def usual_enough(num_rollouts: Any, thresholds: Any, beta: Any = None, *, weighted: bool = False) -> Enough:
-    """The c that are tried at each threshold, [t, levels]: near the usual levels, or one if beta is given."""
+    """The c that are tried at each threshold, [..., levels]: near the usual levels, or one if beta is given."""
     if beta is not None:
-        return known_enough(_at_most, num_rollouts, thresholds[:, None], beta)
+        return known_enough(_at_most, num_rollouts, thresholds[..., None], beta)
     quantiles = np.asarray(_WITH_WEIGHTS if weighted else _QUANTILES, thresholds.dtype)
-    return known_enough(near, num_rollouts, thresholds[:, None], quantiles)
+    return known_enough(near, num_rollouts, thresholds[..., None], quantiles)
 
 
 def known_enough(choose: Callable[..., Enough], num_rollouts: Any, thresholds: Any, settings: Any) -> Enough:
@@ -145,12 +145,11 @@ def numbers_for(beta: jax.Array | None, *, weighted: bool = False) -> Numbers:
     """The c of each task at level beta; near each of the usual levels for None."""
 
     def choose(num_rollouts: jax.Array, thresholds: jax.Array) -> tuple[Enough, jax.Array]:
-        m, b = num_rollouts[..., None], thresholds[..., None]
+        enough = usual_enough(num_rollouts[..., None], thresholds, beta, weighted=weighted)
         if beta is not None:
-            return _at_most(m, b, beta), jnp.ones((*num_rollouts.shape[:-1], 1), m.dtype)
+            return enough, jnp.ones((*num_rollouts.shape[:-1], 1), num_rollouts.dtype)
         parts = delta_shares(jnp.max(num_rollouts, axis=-1), weighted=weighted)
-        found = near(m, b, jnp.asarray(_WITH_WEIGHTS if weighted else _QUANTILES, m.dtype))
-        return found, jnp.stack([jnp.asarray(part, m.dtype) for part in parts], axis=-1)
+        return enough, jnp.stack([jnp.asarray(part, num_rollouts.dtype) for part in parts], axis=-1)
 
     return choose
 

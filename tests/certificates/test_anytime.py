@@ -1,7 +1,5 @@
 """Certificates that hold after every task: against exact arithmetic, by simulation, and their calls."""
 
-import dataclasses
-
 import jax
 import mpmath
 import numpy as np
@@ -118,10 +116,3 @@ def test_history_is_the_running_minimum(precision):
     np.testing.assert_array_equal(found.num_violations, counts[-1])
     np.testing.assert_array_equal(found.lower_bounds, lower)
     assert found.history.dtype == precision
-
-
-def test_no_other_certificate_speaks_of_every_moment():
-    """Whatever question it names: it holds at one moment."""
-    found = certify(returns(0), 0.5, **SETTINGS)
-    assert "at every moment" not in str(dataclasses.replace(found, question="anytime"))
-    assert "at every moment" in str(certify_anytime(returns(0), 0.5, **SETTINGS))

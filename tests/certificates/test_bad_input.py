@@ -224,6 +224,7 @@ OWN = [
     ("interval", {"beta": "auto"}, "beta is 'auto'; expected a number"),
     ("interval", {"beta_upper": 1.5}, "beta_upper"),
     ("interval", {"x": HISTOGRAM, "support": None}, "returns are a summary, which cannot be reflected"),
+    ("soft", {"x": HISTOGRAM, "support": None}, "summary"),
     ("soft", {"bound": "dkw"}, "bound is 'dkw', which has no effect with method 'soft'"),
     ("soft", {"bound": "clopper_pearson"}, "bound is 'clopper_pearson', which has no effect with method 'soft'"),
     ("auto", {"beta": np.array(["auto"])}, "beta has dtype <U4; expected real numbers"),

@@ -16,7 +16,6 @@ from jaxcert.certificates._soft import BETS, default_alpha, evidence, least_evid
 from jaxcert.numerics import _elementary
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.returns._sample import numbers_as_sample
-from jaxcert.returns.summaries import Histogram
 
 SETTINGS = {"support": (0.0, 1.0), "delta": 0.05, "method": "soft"}
 N, M = 40, 4
@@ -191,13 +190,6 @@ def test_a_task_with_missing_returns_counts_in_full():
     np.testing.assert_allclose(found.epsilon[1], certify(worst, 0.5, **SETTINGS).epsilon[0], rtol=1e-6)
     with pytest.raises(ValueError, match="task 3, rollout 1"):
         certify(bad, 0.5, **SETTINGS)
-
-
-@pytest.mark.parametrize("beta", [None, 0.3])
-def test_summaries_are_refused(beta):
-    summary = Histogram.empty(N, support=(0, 1), num_bins=9).update(RETURNS)
-    with pytest.raises(ValueError, match="summary"):
-        certify(summary, 0.5, delta=0.05, method="soft", beta=beta)
 
 
 def doubling_table(n: int, alpha: float, delta: float) -> np.ndarray:
