@@ -59,7 +59,7 @@ ENVIRONMENTS := core cli brax worlds oldest newest
 .PHONY: environments $(ENVIRONMENTS)
 WITH_cli := [cli]
 WITH_brax := [brax,gymnax,dev]
-WITH_worlds := [jumanji,navix,jaxmarl,xland,dev]
+WITH_worlds := [jumanji,jaxmarl,dev]
 WITH_oldest := [dev]
 AND_oldest := "jax==0.7.0"
 WITH_newest := [dev]
@@ -114,7 +114,7 @@ brax: .venvs/brax/.installed
 	  test_docs.py::test_python_runs_with_brax test_docs.py::test_commands_of_robots_run \
 	  test_docs.py::test_robots_are_trained_as_the_page_says) "tests/test_notebooks.py::test_runs_again[brax_training]")
 
-# Environments of Jumanji, NAVIX, JaxMARL and XLand-MiniGrid.
+# Environments of Jumanji and JaxMARL.
 worlds: .venvs/worlds/.installed
 	$(call elsewhere,$@,tests/tasks/test_other_libraries.py "tests/test_docs.py::test_python_runs[docs/any_policy.md]")
 

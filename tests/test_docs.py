@@ -30,7 +30,7 @@ NEEDS_BRAX = re.compile(r"brax|mujoco|gymnax|locomotion")
 # Robots: training takes hours, and to draw needs a driver, so these have a test of their own.
 OF_ROBOTS = re.compile(r"locomotion")
 # Run where they are installed.
-OF_OTHERS = re.compile(r"^(?:from|import) (torch|stable_baselines3|jumanji|navix|jaxmarl|dask)\b", re.MULTILINE)
+OF_OTHERS = re.compile(r"^(?:from|import) (torch|stable_baselines3|jumanji|jaxmarl|dask)\b", re.MULTILINE)
 
 
 class Block(NamedTuple):

@@ -16,7 +16,6 @@ from jaxcert.returns._checks import possible
 from jaxcert.returns._prepared import probability
 from jaxcert.rollouts._rounds import SCHEDULES
 from jaxcert.sequential import SequentialState, init, update
-from jaxcert.sequential._rule import MOST_ROLLOUTS
 from jaxcert.tables._entries import as_seen, check_spelled_once
 
 # Nobody makes more rollouts of a task one by one.
@@ -203,22 +202,9 @@ class Declared(NamedTuple):
 def check_possible(declared: Declared) -> None:
     """Raise ValueError for an invalid declaration, or a threshold at which no task passes, whatever its trials show."""
     impossible = np.flatnonzero(fewest_to_pass(declared.state())[0] < 0)
-    if not impossible.size:
-        return
-    threshold = declared.thresholds[int(impossible[0])]
-    needed = _needed(declared._replace(thresholds=(threshold,)))
-    larger = f"max_trials (--max-trials) of at least {needed}, or " if needed else ""
-    raise ValueError(
-        f"threshold is {threshold:g}, at which no task passes within {declared.max_trials} trials, the limit of each; "
-        f"expected {larger}a smaller threshold"
-    )
-
-
-def _needed(declared: Declared) -> int:
-    """The smallest limit within which a task passes; 0 if none is known."""
-    if not declared.successes:
-        return max(int(fewest_to_pass(declared._replace(max_trials=None).state())[0, 0]), 0)
-    # A task with J = B succeeds m times in a row with probability B^m, which is at most beta if that passes.
-    first = math.ceil(math.log(declared.beta) / math.log(declared.thresholds[0]))
-    limits = (declared._replace(max_trials=most) for most in range(first, min(first + 2, MOST_ROLLOUTS) + 1))
-    return next((each.max_trials or 0 for each in limits if fewest_to_pass(each.state())[0, 0] > 0), 0)
+    if impossible.size:
+        raise ValueError(
+            f"threshold is {declared.thresholds[int(impossible[0])]:g}, at which no task passes within "
+            f"{declared.max_trials} trials, the limit of each; expected a larger max_trials (--max-trials), or a "
+            "smaller threshold"
+        )

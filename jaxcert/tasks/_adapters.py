@@ -58,8 +58,7 @@ def from_functions(
     name: str = "",
     binary: bool = False,
 ) -> MultiTaskEnv:
-    """An environment given as two functions, as libraries in JAX have them: gymnax, Jumanji, NAVIX, XLand-MiniGrid,
-    JaxMARL.
+    """An environment given as two functions, as libraries in JAX have them: gymnax, Jumanji, JaxMARL.
 
     Both are called under ``jit`` and ``vmap``, for one episode.
 

@@ -12,8 +12,8 @@ class Chain:
     """The known structure of the Markov chain of a fixed policy on a finite task.
 
     Attributes:
-        successors: the states that can follow each state, int[S, K], without repetition; rows are padded with -1, and a
-            state without successors ends the episode.
+        successors: the one or two states that can follow each state, int[S, 2]; -1 in place of the second one, and of
+            both for a state that ends the episode.
         payoff: the return of an episode that ends in each state, there or at the horizon, float[S], at least 0.
         initial: the state in which episodes begin.
         horizon: maximum number of steps of an episode.
@@ -60,19 +60,17 @@ class Chain:
         return seen
 
     def uncertain(self) -> np.ndarray:
-        """Reachable states with more than one successor, bool[S]."""
-        return self.reachable() & ((self.successors >= 0).sum(axis=1) > 1)
+        """Reachable states with two successors, bool[S]."""
+        return self.reachable() & (self.successors[:, 1] >= 0)
 
 
 def _graph(successors: np.ndarray) -> np.ndarray:
-    """The graph as int32[S, K], or ValueError."""
-    if successors.ndim != 2 or successors.size == 0 or successors.dtype.kind not in "iu":
-        raise ValueError(f"successors have shape {successors.shape}, {successors.dtype}; expected int[S, K]")
-    bad = (successors < -1) | (successors >= len(successors))
-    bad[:, 1:] |= (successors[:, 1:] >= 0) & (successors[:, :-1] < 0)
-    ordered = np.sort(successors, axis=1)
-    twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
-    wrong = np.flatnonzero(bad.any(axis=1) | twice.any(axis=1))
+    """The graph as int32[S, 2], or ValueError."""
+    if successors.shape != (len(successors), 2) or successors.size == 0 or successors.dtype.kind not in "iu":
+        raise ValueError(f"successors have shape {successors.shape}, {successors.dtype}; expected int[S, 2]")
+    first, second = successors.T
+    bad = ((successors < -1) | (successors >= len(successors))).any(axis=1)
+    wrong = np.flatnonzero(bad | ((second >= 0) & ((first < 0) | (first == second))))
     if wrong.size:
         raise ValueError(
             f"successors of state {wrong[0]} are {successors[wrong[0]].tolist()}; expected different states below "

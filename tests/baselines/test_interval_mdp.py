@@ -1,7 +1,6 @@
 """PAC-IMDP: counts by hand, the Bellman step against a linear program, intervals against SciPy, coverage."""
 
 import dataclasses
-import functools
 import itertools
 
 import jax
@@ -12,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from jaxcert.baselines.interval_mdp import Chain, _intervals, _value, lower_bound
-from jaxcert.baselines.interval_mdp._intervals import Intervals
+from jaxcert.baselines import interval_mdp
+from jaxcert.baselines.interval_mdp import Chain, lower_bound
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._prepared import probability
 from jaxcert.tasks import bridge_world
@@ -21,69 +20,56 @@ from jaxcert.tasks import bridge_world
 # For which the intervals of the fork are compiled once.
 NUM_TASKS = 41
 FORK = Chain(np.array([[1, 2], [-1, -1], [-1, -1]], np.int32), np.array([0.0, 1.0, 0.0]), 0, 5)
+_count, _find = jax.jit(interval_mdp.count_transitions), jax.jit(interval_mdp.intervals)
+_robust_value = jax.jit(interval_mdp.robust_value, static_argnames=("initial", "horizon"))
 
 
-@functools.partial(jax.jit, static_argnames=("initial", "horizon"))
-def _robust_value(*arguments, **options):
-    return _value.robust_value(*arguments, **options)
-
-
-def robust_value(intervals, chain):
+def robust_value(lower, upper, chain):
     """Of intervals that are not from counts."""
-    intervals = Intervals(*map(jnp.asarray, intervals))
-    payoff = cast(chain.payoff, intervals.lower.dtype, "down")
-    return _robust_value(intervals, chain.successors, payoff, initial=chain.initial, horizon=chain.horizon)
+    payoff = cast(chain.payoff, lower.dtype, "down")
+    return float(_robust_value(lower, upper, chain.successors, payoff, initial=chain.initial, horizon=chain.horizon))
 
 
 def count_transitions(episodes, successors, *, max_visits):
     limit = None if max_visits is None else np.int32(max_visits)
-    return _count(_value._as_integers(episodes), jnp.asarray(successors, jnp.int32), limit)
+    return _count(interval_mdp._as_integers(episodes), jnp.asarray(successors, jnp.int32), limit)
 
 
-_count = jax.jit(_intervals.count_transitions)
-_find = jax.jit(_intervals.probability_intervals)
-
-
-def probability_intervals(counts, chain, beta, *, max_visits):
+def intervals(counts, chain, beta, *, max_visits):
     limit = None if max_visits is None else np.int32(max_visits)
     level = probability("beta", beta, jnp.result_type(float), "down", validate=True)
     level = jnp.broadcast_to(level, np.shape(counts)[:-2])
-    return _find(jnp.asarray(counts, jnp.int32), level, limit, chain.successors, *_intervals.unknown(chain))
+    return _find(jnp.asarray(counts, jnp.int32), level, limit, np.flatnonzero(chain.uncertain()))
 
 
-def random_chain(rng, num_states: int, width: int) -> Chain:
+def random_chain(rng, num_states: int) -> Chain:
     """Any graph, with ends, dead ends and loops."""
-    successors = np.full((num_states, width), -1)
+    successors = np.full((num_states, 2), -1)
     for state in range(num_states - 2):
-        chosen = rng.choice(num_states, rng.integers(1, width + 1), replace=False)
+        chosen = rng.choice(num_states, rng.integers(1, 3), replace=False)
         successors[state, : len(chosen)] = chosen
-    return Chain(successors.astype(np.int32), rng.random(num_states), 0, int(rng.choice([1, 3, 7])))
+    return Chain(successors, rng.random(num_states), 0, int(rng.choice([1, 3, 7])))
 
 
 def random_intervals(rng, chain: Chain) -> tuple[np.ndarray, np.ndarray]:
-    """Around a random distribution, some empty of width, some [0, 1]."""
-    exists = chain.successors >= 0
-    p = np.where(exists, rng.exponential(size=exists.shape), 0)
-    p = p / np.maximum(p.sum(axis=1, keepdims=True), 1e-9)
-    reach = rng.choice([0, 0.1, 0.5, 1], size=(*p.shape[:1], 1)) * rng.random(p.shape)
-    return np.where(exists, np.clip(p - reach, 0, 1), 0), np.where(exists, np.clip(p + reach, 0, 1), 0)
-
-
-def program(values, lower, upper) -> float:
-    """The least expectation by a linear program."""
-    found = optimize.linprog(values, A_eq=np.ones((1, len(values))), b_eq=[1], bounds=np.stack([lower, upper], axis=1))
-    assert found.success
-    return found.fun
+    """Around a random probability, some empty of width, some [0, 1]."""
+    p = rng.random(len(chain.successors))
+    reach = rng.choice([0, 0.1, 0.5, 1], size=len(p)) * rng.random(p.shape)
+    two = chain.successors[:, 1] >= 0
+    return np.where(two, np.clip(p - reach, 0, 1), 1), np.where(two, np.clip(p + reach, 0, 1), 1)
 
 
 def value_by_programs(chain: Chain, lower, upper) -> float:
+    """The least expectations by linear programs."""
     value = chain.payoff.copy()
     for _ in range(chain.horizon):
         following = chain.payoff.copy()
         for state, row in enumerate(chain.successors):
-            real = row >= 0
-            if real.any():
-                following[state] = program(value[row[real]], lower[state, real], upper[state, real])
+            if (row >= 0).any():
+                ends = [(lower[state], upper[state]), (0, 1)]
+                found = optimize.linprog(value[row], A_eq=np.ones((1, 2)), b_eq=[1], bounds=ends)
+                assert found.success
+                following[state] = found.fun
         value = following
     return value[chain.initial]
 
@@ -91,18 +77,15 @@ def value_by_programs(chain: Chain, lower, upper) -> float:
 @pytest.mark.parametrize("seed", range(12))
 def test_robust_value_is_that_of_linear_programs(seed, precision):
     rng = np.random.default_rng(seed)
-    chain = random_chain(rng, 7, 4)
+    chain = random_chain(rng, 7)
     lower, upper = (a.astype(precision) for a in random_intervals(rng, chain))
-    # In single precision the rounded ends may leave no distribution; then widen by a hair.
-    lower, upper = np.maximum(lower - 1e-6, 0), np.where(chain.successors >= 0, np.minimum(upper + 1e-6, 1), 0)
     wanted = value_by_programs(chain, lower.astype(float), upper.astype(float))
-    got = float(robust_value(Intervals(jnp.asarray(lower), jnp.asarray(upper)), chain))
     tolerance = 1e-9 if precision == "float64" else 1e-4
-    assert wanted - tolerance <= got <= wanted + 1e-9
+    assert wanted - tolerance <= robust_value(lower, upper, chain) <= wanted + 1e-9
 
 
 def test_without_unknown_probabilities_the_value_is_exact():
-    line = Chain(np.array([[1], [2], [-1]]), np.array([0, 0, 0.7]), 0, 2)
+    line = Chain(np.array([[1, -1], [2, -1], [-1, -1]]), np.array([0, 0, 0.7]), 0, 2)
     assert float(lower_bound(np.array([[[0, 1, 2]]]), 0.1, line, max_visits=None)[0]) == np.float32(0.7) - (
         np.spacing(np.float32(0.7)) if np.float32(0.7) > 0.7 else 0
     )
@@ -129,7 +112,7 @@ def counts_by_hand(episodes, graph, max_visits):
 @settings(max_examples=25)
 def test_counts(seed, max_visits):
     rng = np.random.default_rng(seed)
-    graph = np.array([[1, 2, 0], [0, 3, -1], [2, 3, -1], [-1, -1, -1]])
+    graph = np.array([[1, 2], [0, 3], [2, 3], [-1, -1]])
     episodes = np.full((2, 6, 9), -1)
     for episode in episodes.reshape(-1, 9):
         episode[0] = 0
@@ -178,48 +161,46 @@ def test_intervals_against_scipy(precision):
     k = np.arange(NUM_TASKS)
     counts = np.zeros((NUM_TASKS, 3, 2), np.int32)
     counts[:, 0] = np.stack([k, 40 - k], axis=-1)
-    lower, upper = (np.asarray(a) for a in probability_intervals(counts, FORK, 0.05, max_visits=None))
+    lower, upper = (np.asarray(a)[:, 0] for a in intervals(counts, FORK, 0.05, max_visits=None))
     exact = [stats.binomtest(int(i), 40).proportion_ci(0.95, method="exact") for i in k]
     low, high = np.array([(ci.low, ci.high) for ci in exact]).T
     tolerance = 1e-9 if precision == "float64" else 2e-5
-    np.testing.assert_allclose(lower[:, 0, 0], low, atol=tolerance)
-    np.testing.assert_allclose(upper[:, 0, 0], high, atol=tolerance)
-    assert np.all(lower[:, 0, 0] <= low + 1e-12)
-    assert np.all(upper[:, 0, 0] >= high - 1e-12)
-    np.testing.assert_allclose(lower[:, 0, 1], 1 - upper[:, 0, 0], atol=tolerance)
+    np.testing.assert_allclose(lower, low, atol=tolerance)
+    np.testing.assert_allclose(upper, high, atol=tolerance)
+    assert np.all(lower <= low + 1e-12)
+    assert np.all(upper >= high - 1e-12)
 
 
 @pytest.mark.parametrize("failures", [0, 3, 2**25 + 1])
 def test_clopper_pearson_of_counts_beyond_single_precision(failures):
     counts = np.zeros((NUM_TASKS, 3, 2), np.int32)
     counts[:, 0] = 2**25 + 3, failures
-    found = probability_intervals(counts, FORK, 0.05, max_visits=None)
+    lower, upper = intervals(counts, FORK, 0.05, max_visits=None)
     exact = stats.beta.ppf([0.025, 0.975], [2**25 + 3, 2**25 + 4], [failures + 1, max(failures, 1)])
     low, high = exact[0], exact[1] if failures else 1.0
-    assert low - 1e-5 <= float(found.lower[0, 0, 0]) <= low
-    assert high <= float(found.upper[0, 0, 0]) <= high + 1e-5
+    assert low - 1e-5 <= float(lower[0, 0]) <= low
+    assert high <= float(upper[0, 0]) <= high + 1e-5
 
 
 def test_the_level_is_shared_by_what_is_unknown():
-    """Two binary states and one with three successors: 1 + 1 + 3 unknown probabilities; one is never reached."""
-    successors = np.array([[1, 2, -1], [3, 4, -1], [3, 4, 5], [-1] * 3, [-1] * 3, [-1] * 3, [3, 4, -1]], np.int32)
-    chain = Chain(successors, np.array([0, 0, 0, 1, 0, 0, 0.0]), 0, 4)
-    counts = np.zeros((7, 3), np.int32)
-    counts[0, :2] = 30, 10
-    got = probability_intervals(counts, chain, 0.1, max_visits=None)
-    exact = stats.binomtest(30, 40).proportion_ci(1 - 0.1 / 5, method="exact")
-    assert float(got.lower[0, 0]) == pytest.approx(exact.low, abs=1e-5)
-    assert float(got.upper[0, 0]) == pytest.approx(exact.high, abs=1e-5)
+    """Two states with two successors that are reached, and one that is never reached."""
+    successors = np.array([[1, 2], [3, 4], [3, -1], [-1] * 2, [-1] * 2, [3, 4]])
+    chain = Chain(successors, np.array([0, 0, 0, 1, 0, 0.0]), 0, 4)
+    counts = np.zeros((6, 2), np.int32)
+    counts[0] = 30, 10
+    lower, upper = intervals(counts, chain, 0.1, max_visits=None)
+    exact = stats.binomtest(30, 40).proportion_ci(1 - 0.1 / 2, method="exact")
+    assert float(lower[0]) == pytest.approx(exact.low, abs=1e-5)
+    assert float(upper[0]) == pytest.approx(exact.high, abs=1e-5)
     # Nothing is known of what was not visited.
-    assert got.lower[2].tolist() == [0, 0, 0]
-    assert got.upper[2].tolist() == [1, 1, 1]
+    assert (lower[1], upper[1]) == (0, 1)
 
 
 def test_fewer_visits_than_fixed_say_nothing():
     counts = np.array([[[9, 0], [0, 0], [0, 0]], [[10, 0], [0, 0], [0, 0]]], np.int32)
-    got = probability_intervals(counts, FORK, 0.1, max_visits=10)
-    assert got.lower[0, 0].tolist() == [0, 0]
-    assert float(got.lower[1, 0, 0]) > 0.6
+    lower, upper = intervals(counts, FORK, 0.1, max_visits=10)
+    assert (lower[0, 0], upper[0, 0]) == (0, 1)
+    assert float(lower[1, 0]) > 0.6
 
 
 def test_bounds_fail_no_more_often_than_beta_by_enumeration(precision):
@@ -255,6 +236,7 @@ def test_bounds_fail_no_more_often_than_beta_where_visits_are_random():
     ("change", "message"),
     [
         ({"successors": np.zeros(3, int)}, r"successors have shape \(3,\)"),
+        ({"successors": np.zeros((3, 3), int)}, r"successors have shape \(3, 3\)"),
         ({"successors": np.zeros((3, 2))}, "successors have shape .* float64; expected int"),
         ({"successors": np.array([[1, 3], [-1, -1], [-1, -1]])}, r"successors of state 0 are \[1, 3\]"),
         ({"successors": np.array([[1, 2], [-1, 0], [-1, -1]])}, r"successors of state 1 are \[-1, 0\]"),
@@ -295,8 +277,6 @@ def test_a_traced_beta_without_meaning_certifies_nothing(beta):
 
 
 def test_values_that_underflow_are_rounded_down():
-    halves = np.zeros((3, 2), np.float32)
-    halves[0] = 0.5
+    halves = np.full(3, 0.5, np.float32)
     for height in (2e-38, 1e-37, 1e-30):
-        chain = Chain(FORK.successors, np.array([0, height, 0]), 0, 1)
-        assert float(robust_value(Intervals(halves, halves), chain)) <= height / 2
+        assert robust_value(halves, halves, Chain(FORK.successors, np.array([0, height, 0]), 0, 1)) <= height / 2

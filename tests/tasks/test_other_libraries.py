@@ -1,4 +1,4 @@
-"""Environments of gymnax, Jumanji, NAVIX, XLand-MiniGrid and JaxMARL as two functions: as there, and certified."""
+"""Environments of gymnax, Jumanji and JaxMARL as two functions: as there, and certified."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -67,42 +67,6 @@ def jumanji(library):
     )
 
 
-def navix(library):
-    """A room; the policy goes forward more often than it turns."""
-    room = library.make("Navix-Empty-Random-5x5-v0")
-
-    def read(timestep):
-        return timestep, timestep.observation, timestep.reward, timestep.is_done()
-
-    return World(
-        lambda task, key: read(room.reset(task))[:2],
-        lambda task, timestep, action, key: read(room.step(timestep, action)),
-        lambda obs, key: jax.random.choice(key, jnp.array([0, 1, 2, 2, 2])),
-    )
-
-
-def xminigrid(library):
-    """A ball to pick up, red in some tasks and blue in others; the policy goes around and picks up what is ahead."""
-    from xminigrid.core.constants import TILES_REGISTRY, Colors, Tiles
-    from xminigrid.core.goals import AgentHoldGoal
-
-    grid, params = library.make("XLand-MiniGrid-R1-9x9")
-
-    def of_task(key):
-        ball = TILES_REGISTRY[Tiles.BALL, jax.random.choice(key, jnp.array([Colors.RED, Colors.BLUE]))]
-        rules = params.ruleset.replace(goal=AgentHoldGoal(tile=ball).encode(), init_tiles=ball[None])
-        return params.replace(ruleset=rules)
-
-    def read(timestep):
-        return timestep, timestep.observation, timestep.reward, timestep.last()
-
-    return World(
-        lambda task, key: read(grid.reset(of_task(task), key))[:2],
-        lambda task, timestep, action, key: read(grid.step(of_task(task), timestep, action)),
-        lambda obs, key: jax.random.choice(key, jnp.array([0, 0, 1, 2, 3])),
-    )
-
-
 def jaxmarl(library):
     """Three agents among landmarks, who walk at random and share the reward of the first."""
     world = library.make("MPE_simple_spread_v3")
@@ -117,7 +81,7 @@ def jaxmarl(library):
     return World(lambda task, key: world.reset(task)[::-1], step, walk, (-1000.0, 0.0))
 
 
-@pytest.mark.parametrize("make", [gymnax, gymnax_cars, jumanji, navix, xminigrid, jaxmarl])
+@pytest.mark.parametrize("make", [gymnax, gymnax_cars, jumanji, jaxmarl])
 def test_returns_are_those_of_the_library(make):
     name = make.__name__.removesuffix("_cars")
     world = make(pytest.importorskip(name, reason=f"needs the extra {name}"))
