@@ -32,7 +32,7 @@ def test_right_and_wrong_answers_are_successes(name):
     data = read_returns(log(name))
     np.testing.assert_array_equal(data.returns, RIGHT)
     assert (data.returns.dtype, data.tasks.tolist(), data.where) == (bool, IDS, None)
-    assert data.told == "read as an Inspect log: 3 samples x 2 epochs, value match"
+    assert data.told == "read as an Inspect log: 3 tasks, 6 rollouts, value match"
     assert (data.fixed_list, data.known_support) == (True, None)
     assert data.columns == data.usual_columns == ("id", "epoch", "match")
 

@@ -106,7 +106,6 @@ class Rollouts(NamedTuple):
 
     columns: Columns  # as the tool calls them, and the usual value; "" where several could be meant
     rows: Sequence[Row]
-    told: str = ""  # how many there are, in the tool's words; "" for tasks and rollouts
     stopped: str = ""  # why the run itself is not complete
     supports: Mapping[str, tuple[float, float]] = {}  # of the values for which the tool fixes it
     remark: str = ""  # what is worth knowing, after the rest
@@ -210,7 +209,7 @@ def arranged(kind: Format, found: Rollouts, roles: Roles, *, is_known: bool = Tr
     support = found.supports.get(columns.value)
     returns = arrange(read, values, roles, counted=found.counted, lacking=lacking, support=support)
     count = returns.num_unfinished
-    told = found.told or f"{len(returns.tasks)} tasks, {returns.num_rollouts.sum()} rollouts"
+    told = f"{len(returns.tasks)} tasks, {returns.num_rollouts.sum()} rollouts"
     counted = f"{lost or f'{count} without an outcome'}, counted as {unfinished:g}" if count else ""
     words = [f"read as {kind.name}: {told}, value {columns.value}", found.stopped, counted, found.remark]
     said = {"columns": columns, "usual_columns": found.columns, "said": "; ".join(filter(None, words))}
