@@ -7,6 +7,7 @@ import hashlib
 import io
 import re
 import sys
+import uuid
 
 import numpy as np
 import pyarrow as pa
@@ -266,8 +267,27 @@ SAID = [
     (of_trials(lambda i, j: f"k{i}_best_of_3", lambda i, j: j), "(labels of tasks are such as 'k0_best_of_3')"),
     (of_trials(lambda i, j: f"k{i}_{('ours', 'baseline')[i % 2]}", lambda i, j: j), "(if these tell policies)"),
     (of_trials(lambda i, j: f"policy={'ab'[i % 2]} k{i}", lambda i, j: j), "(if these tell policies)"),
-    (of_trials(lambda i, j: f"it{500 * i}", lambda i, j: j), "(if these tell policies)"),
-    (of_trials(lambda i, j: f"{0.5 * i}M", lambda i, j: j), "(if these tell policies)"),
+    *(
+        (of_trials(lambda i, j, x=x: x.format(i + 1), lambda i, j: j), "(if these tell policies)")
+        for x in ("it{}", "0.{}M", "0.{}M frames", "{}000.0", "{}e5", "{}00_000", "update_{}", "lr={}e-4", "llama-{}b")
+    ),
+    *(
+        (of_trials(lambda i, j: f"k{i}", lambda i, j, x=x: x.format(j, i)), "(labels of trials are such as)")
+        for x in (
+            "lr=0.{}",
+            "update_{}00",
+            "config{}",
+            "prompt_{}",
+            "human_demo_{}",
+            "step{}000-7f3a2{}",
+            "lr{}-9b1cc{}",
+        )
+    ),
+    *(
+        (of_trials(lambda i, j: f"k{i}", lambda i, j, x=x: x.format(j, i)), "")
+        for x in ("run_{}", "seed={}", "take {}", "Trial {}", "run-7f3a2{}")
+    ),
+    (of_trials(lambda i, j: f"k{i}", lambda i, j: uuid.UUID(int=7**45 * (8 * i + j + 1) % 2**128)), ""),
     (of_trials(lambda i, j: f"k{i}", lambda i, j: f"net{j}"), "(labels of trials are such as 'net0' and)"),
     (of_trials(lambda i, j: f"k{i}", lambda i, j: f"w{j:02}.pt"), "(labels of trials are such as 'w00.pt' and)"),
     (
