@@ -1,17 +1,14 @@
 """Arrays in `.npz` files: nothing is ever unpickled, and damage of any kind is a ValueError in words."""
 
-import contextlib
 import io
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 import numpy as np
 
-
-class _SaidError(ValueError):
-    """Says already what is wrong."""
+from jaxcert._files import SaidError, damage_told
 
 
 def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] | None = None) -> dict[str, np.ndarray]:
@@ -21,8 +18,8 @@ def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] |
     """
     if not content.startswith(b"PK\x03\x04"):
         raise ValueError("not an .npz file: it does not start as a zip archive does")
-    with damage_told(".npz"), zipfile.ZipFile(io.BytesIO(content)) as archive:
-        members = _members(archive)
+    with damage_told("an .npz file"), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = members_of(archive)
         wanted = members if others is None else [name for name in members if name in (*required, *others)]
         arrays = {name: _array(archive, members[name], name) for name in wanted}
     _check_names([*members], required)
@@ -31,8 +28,8 @@ def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] |
 
 def array_names(content: bytes) -> list[str]:
     """The names of the arrays of an `.npz` file, none of which is read."""
-    with damage_told(".npz"), zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return [*_members(archive)]
+    with damage_told("an .npz file"), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return [*members_of(archive)]
 
 
 def whole_array(file: io.BufferedIOBase) -> np.ndarray:
@@ -42,21 +39,8 @@ def whole_array(file: io.BufferedIOBase) -> np.ndarray:
     """
     array = np.lib.format.read_array(file, allow_pickle=False)
     if file.read(1):
-        raise _SaidError("goes on after its array, damaged; expected one array")
+        raise SaidError("goes on after its array, damaged; expected one array")
     return array
-
-
-@contextlib.contextmanager
-def damage_told(kind: str) -> Iterator[None]:
-    """Any error of a parser on damaged bytes as a ValueError in words."""
-    try:
-        yield
-    except _SaidError:
-        raise
-    except Exception as error:
-        if "Object arrays" in str(error):
-            raise ValueError("holds pickled objects, which are never loaded; expected plain arrays") from error
-        raise ValueError(f"cannot be read as an {kind} file, damaged or cut short ({error})") from error
 
 
 def _check_names(found: Sequence[str], required: Iterable[str]) -> None:
@@ -68,20 +52,20 @@ def _check_names(found: Sequence[str], required: Iterable[str]) -> None:
             )
 
 
-def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+def members_of(archive: zipfile.ZipFile, what: str = "arrays") -> dict[str, zipfile.ZipInfo]:
     """Its arrays by name, if no two have the same one: of these, readers take the first or the last."""
     members = archive.infolist()
     names = [member.filename.removesuffix(".npy") for member in members]
     (name, times), *_ = [*Counter(names).most_common(1), ("", 0)]
     if times > 1:
-        raise _SaidError(f"holds {times} arrays {name[:40]!r}; expected each name once")
+        raise SaidError(f"holds {times} {what} {name[:40]!r}; expected each name once")
     if min((member.header_offset for member in members), default=0):
-        raise _SaidError("its archive follows other content, such as another archive; expected one alone")
+        raise SaidError("its archive follows other content, such as another archive; expected one alone")
     return dict(zip(names, members, strict=True))
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> np.ndarray:
     with cast(zipfile.ZipExtFile, archive.open(member)) as file:
         if not file.peek(6).startswith(b"\x93NUMPY"):
-            raise _SaidError(f"{name!r} is no array; expected plain arrays")
+            raise SaidError(f"{name!r} is no array; expected plain arrays")
         return whole_array(file)

@@ -135,6 +135,23 @@ def unreadable(path: str | os.PathLike[str], error: OSError) -> OSError:
     return named
 
 
+class SaidError(ValueError):
+    """Says already what is wrong."""
+
+
+@contextlib.contextmanager
+def damage_told(kind: str) -> Iterator[None]:
+    """Any error of a parser on damaged bytes as a ValueError in words."""
+    try:
+        yield
+    except (ImportError, SaidError):
+        raise
+    except Exception as error:
+        if "Object arrays" in str(error):
+            raise ValueError("holds pickled objects, which are never loaded; expected plain arrays") from error
+        raise ValueError(f"cannot be read as {kind}, damaged or cut short ({error})") from error
+
+
 @contextlib.contextmanager
 def in_file(path: str | os.PathLike[str]) -> Iterator[None]:
     """ValueErrors of what a file holds name it, on one line."""

@@ -6,14 +6,13 @@ import gzip
 import io
 import json
 import re
-import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._files import parsed
+from jaxcert._files import damage_told, parsed
 from jaxcert.tables._coded import plain_type
 from jaxcert.tables._doubts import tell
 from jaxcert.tables._entries import check_spelled_once
@@ -30,26 +29,6 @@ _NO_NAMES = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:sep=[^\n]*|#(?:[^,;\t\n][^\n]*)
 _NAMES_BEHIND = re.compile(rb"(?:\xef\xbb\xbf)?#\s*[^\s,;\t][^\n]*[,;\t]")
 _LONGEST_HEADER = _LONGEST_LINE = 2**20  # bytes
 _LONGEST_LABEL, _FIRST = 64, 8  # bytes of a label that is no text, and entries that are looked at for their size
-
-
-@contextlib.contextmanager
-def parse_errors_told(kind: str, *errors: type[Exception]) -> Iterator[None]:
-    """Errors of a parser on damaged bytes in words."""
-    try:
-        yield
-    except errors as error:
-        raise ValueError(f"cannot be read as {kind}, damaged or cut short ({error})") from error
-
-
-@contextlib.contextmanager
-def arrow_damage_told(kind: str, place: str = "") -> Iterator[None]:
-    """Errors of pyarrow on damaged bytes in words."""
-    try:
-        with parse_errors_told(kind, import_extra("pyarrow", "io").ArrowException, OSError):
-            yield
-    except ValueError as error:
-        too_long = f"a line of more than {_LONGEST_LINE} bytes is too long for a table of returns"
-        raise ValueError(f"{place}{too_long if 'straddling' in str(error) else error}") from error
 
 
 # --- CSV -----------------------------------------------------------------------------------------------------------
@@ -90,7 +69,7 @@ def text_table(content: bytes, wanted: set[str]) -> tuple[Any, str]:
     reading = reader.ReadOptions(use_threads=False, block_size=_LONGEST_LINE)  # with threads no message gives the row
     # As text, so that a value that is not a number can be named.
     converting = reader.ConvertOptions(column_types=dict.fromkeys(header, pa.string()))
-    with arrow_damage_told("CSV"):
+    with damage_told("CSV"):
         parsing = reader.ParseOptions(delimiter=delimiter)
         return reader.read_csv(pa.BufferReader(content), reading, parsing, converting), delimiter
 
@@ -179,7 +158,7 @@ def _plain_table(content: bytes, head: list[dict[str, Any]]) -> Any:
 
 def json_value(text: bytes, kind: str = "JSON") -> Any:
     """The value of JSON, in which no object has a name twice; damage in words."""
-    with parse_errors_told(kind, ValueError):
+    with damage_told(kind):
         return parsed(text)
 
 
@@ -243,13 +222,13 @@ def parquet_table(content: bytes, roles: Roles) -> Any:
         raise ValueError("not a Parquet file: it does not start with PAR1")
     if not content.endswith(b"PAR1") or len(content) < 12:
         raise ValueError("does not end with PAR1, damaged or cut short")
-    with arrow_damage_told("Parquet"):
+    with damage_told("Parquet"):
         file = parquet.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
     names = file.schema_arrow.names
     read = checked(names, roles).read(names)
     wanted = {*read, roles.policy, *(name for name, *_ in conditions_in(names, roles))}
     wanted.update(small_columns(file))
-    with arrow_damage_told("Parquet"):
+    with damage_told("Parquet"):
         table = file.read(columns=[name for name in names if name in wanted])
     columns, unread = iter(table.columns), pa.nulls(len(table))
     found = [(name, next(columns) if name in wanted else unread) for name in names]
@@ -259,7 +238,7 @@ def parquet_table(content: bytes, roles: Roles) -> Any:
 def small_columns(file: Any) -> list[str]:
     """The columns of a Parquet file that may tell policies apart; by their first entries, others are too large."""
     names, held = file.schema_arrow.names, [each.name for each in file.schema_arrow if not _is_plain(each.type)]
-    with arrow_damage_told("Parquet"):
+    with damage_told("Parquet"):
         first = next(file.iter_batches(batch_size=_FIRST, columns=held), None) if held else None
     sizes = () if first is None else zip(first.schema.names, first.columns, strict=True)
     large = {name for name, column in sizes if column.nbytes > _LONGEST_LABEL * len(column)}
@@ -287,11 +266,11 @@ def _is_plain(kind: Any) -> bool:
 def arrow_table(content: bytes, _: Roles) -> Any:
     """The rows of a file of Arrow or Feather."""
     pa, ipc = import_extra("pyarrow", "io"), import_extra("pyarrow.ipc", "io")
-    with arrow_damage_told("Arrow"):
+    with damage_told("Arrow"):
         return ipc.open_file(pa.BufferReader(content)).read_all()
 
 
 def unpacked(content: bytes) -> bytes:
     """The content of a gzip file, whose end holds the digest and the length of the content."""
-    with parse_errors_told("a gzip file", OSError, EOFError, zlib.error):
+    with damage_told("a gzip file"):
         return gzip.decompress(content)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert._archive import array_names, damage_told, read_arrays, whole_array
-from jaxcert._files import check_output, check_suffix, content_of, in_file, parsed, whole_file
+from jaxcert._archive import array_names, read_arrays, whole_array
+from jaxcert._files import check_output, check_suffix, content_of, damage_told, in_file, parsed, whole_file
 from jaxcert._types import Array
 from jaxcert.returns._labels import check_printable
 from jaxcert.tables._coded import coded
@@ -206,7 +206,7 @@ def read_npy(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
         )
     if not content.startswith(b"\x93NUMPY"):
         raise ValueError("not an .npy file: it does not start as one")
-    with damage_told(".npy"):
+    with damage_told("an .npy file"):
         array = whole_array(io.BytesIO(content))
     returns = _checked_returns(array, "its array")
     return Returns(returns, None, np.arange(len(returns))), {}

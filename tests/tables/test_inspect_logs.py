@@ -32,7 +32,7 @@ def test_right_and_wrong_answers_are_successes(name):
     data = read_returns(log(name))
     np.testing.assert_array_equal(data.returns, RIGHT)
     assert (data.returns.dtype, data.tasks.tolist(), data.where) == (bool, IDS, None)
-    assert data.told == "read as an Inspect log: 3 samples x 2 epochs, value match"
+    assert data.told == "read as an Inspect log: 3 tasks, 6 rollouts, value match"
     assert (data.fixed_list, data.known_support) == (True, None)
     assert data.columns == data.usual_columns == ("id", "epoch", "match")
 
@@ -221,7 +221,7 @@ def test_an_archive_without_its_end_or_its_parts(tmp_path, document):
     path = tmp_path / "log.eval"
     for length in (4, 100, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
-        refused(path, "cannot be read as a zip archive, damaged or cut short")
+        refused(path, "cannot be read as an archive, damaged or cut short")
     refused(archive(path, document, names=["header.json"]), "has no entry 'summaries.json'")
     refused(archive(path, document, names=["header.json", "summaries.json"]), "holds 0 samples and the summaries of 6")
     with pytest.warns(UserWarning, match="Duplicate name"):
@@ -264,7 +264,7 @@ def stored_zstandard(path, data, *, size, checksum):
 def test_archives_that_unpack_to_more_than_they_say_or_than_is_read(tmp_path):
     path, zeros = tmp_path / "bomb.eval", bytes(2**24)
     stored_zstandard(path, zeros, size=100, checksum=zlib.crc32(zeros))
-    refused(path, "entry 'header.json': cannot be unpacked, damaged or cut short (")
+    refused(path, "entry 'header.json': cannot be read as an archive, damaged or cut short (")
     stored_zstandard(path, zeros, size=2**31, checksum=zlib.crc32(zeros))
     refused(path, f"entry 'header.json': unpacks to {2**31} bytes; expected at most {2**30}")
     stored_zstandard(path, b"{}", size=2, checksum=1)

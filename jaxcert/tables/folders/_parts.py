@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._files import in_file
+from jaxcert._files import damage_told, in_file
 from jaxcert.tables._coded import Coded, as_objects, of_series, plain_type
 from jaxcert.tables._column_doubts import aside_in_folder, check_beside
 from jaxcert.tables._doubts import WORDS, listed, tell, words_in
-from jaxcert.tables._file_tables import arrow_damage_told, as_plain, small_columns
+from jaxcert.tables._file_tables import as_plain, small_columns
 from jaxcert.tables._names import lowered, tells
 from jaxcert.tables._read import Read
 from jaxcert.tables._roles import Columns, Roles, checked
@@ -126,7 +126,7 @@ def _partition(folder: str) -> tuple[str, str]:
 
 
 def _parquet(file: Any) -> Any:
-    with arrow_damage_told("Parquet"):
+    with damage_told("Parquet"):
         open_file = import_extra("pyarrow.parquet", "io").ParquetFile
         return open_file(file, page_checksum_verification=True, buffer_size=_BYTES, pre_buffer=False)
 
@@ -135,7 +135,7 @@ def _rows_of(parquet: Any, columns: list[str], size: int) -> Iterator[Any]:
     """The rows, in batches of at most this size."""
     batches = parquet.iter_batches(size, columns=columns, use_threads=False)
     while True:
-        with arrow_damage_told("Parquet"):
+        with damage_told("Parquet"):
             batch = next(batches, None)
         if batch is None:
             return

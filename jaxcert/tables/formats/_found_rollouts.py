@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxcert._archive import members_of
 from jaxcert._extras import import_extra
-from jaxcert._files import in_file
+from jaxcert._files import damage_told, in_file
 from jaxcert.tables._arranged import arrange, check_pairs, check_rows
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded
 from jaxcert.tables._doubts import listed
-from jaxcert.tables._file_tables import json_value, objects_of_lines, parse_errors_told
+from jaxcert.tables._file_tables import json_value, objects_of_lines
 from jaxcert.tables._json_records import Place
 from jaxcert.tables._label_doubts import ask_about_labels
 from jaxcert.tables._names import tells
@@ -54,13 +55,8 @@ class Content:
         """The entries of a zip archive by name; none for another file."""
         if not self.is_zip:
             return {}
-        damage = (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error)
-        with parse_errors_told("a zip archive", *damage), zipfile.ZipFile(io.BytesIO(self.data)) as archive:
-            found = archive.infolist()
-        (name, times), *_ = [*Counter(each.filename for each in found).most_common(1), ("", 0)]
-        if times > 1:  # readers take the first or the last
-            raise ValueError(f"holds {times} entries {name[:60]!r}; expected each name once")
-        return {each.filename: each for each in found}
+        with damage_told("an archive"), zipfile.ZipFile(io.BytesIO(self.data)) as archive:
+            return members_of(archive, "entries")
 
     def json_of(self, name: str) -> Any:
         """The JSON of an entry of the archive."""
@@ -72,13 +68,11 @@ class Content:
     def _unpacked(self, entry: zipfile.ZipInfo) -> bytes:
         if entry.file_size > _MOST_BYTES:
             raise ValueError(f"unpacks to {entry.file_size} bytes; expected at most {_MOST_BYTES}")
-        try:
+        with damage_told("an archive"):
             if entry.compress_type == _ZSTANDARD:
                 return self._of_zstandard(entry)
             with zipfile.ZipFile(io.BytesIO(self.data)) as archive:
                 return archive.read(entry)
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError, ValueError) as error:
-            raise ValueError(f"cannot be unpacked, damaged or cut short ({error})") from error
 
     def _of_zstandard(self, entry: zipfile.ZipInfo) -> bytes:
         """An entry that Python's module reads from version 3.14 on."""
@@ -112,7 +106,6 @@ class Rollouts(NamedTuple):
 
     columns: Columns  # as the tool calls them, and the usual value; "" where several could be meant
     rows: Sequence[Row]
-    told: str = ""  # how many there are, in the tool's words; "" for tasks and rollouts
     stopped: str = ""  # why the run itself is not complete
     supports: Mapping[str, tuple[float, float]] = {}  # of the values for which the tool fixes it
     remark: str = ""  # what is worth knowing, after the rest
@@ -216,7 +209,7 @@ def arranged(kind: Format, found: Rollouts, roles: Roles, *, is_known: bool = Tr
     support = found.supports.get(columns.value)
     returns = arrange(read, values, roles, counted=found.counted, lacking=lacking, support=support)
     count = returns.num_unfinished
-    told = found.told or f"{len(returns.tasks)} tasks, {returns.num_rollouts.sum()} rollouts"
+    told = f"{len(returns.tasks)} tasks, {returns.num_rollouts.sum()} rollouts"
     counted = f"{lost or f'{count} without an outcome'}, counted as {unfinished:g}" if count else ""
     words = [f"read as {kind.name}: {told}, value {columns.value}", found.stopped, counted, found.remark]
     said = {"columns": columns, "usual_columns": found.columns, "said": "; ".join(filter(None, words))}

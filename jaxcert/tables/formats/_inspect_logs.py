@@ -39,7 +39,6 @@ def _inspect(content: Content) -> Rollouts:
     samples = _summaries(content) if content.is_zip else head.field("samples").items()
     rows = [_sample(each) for each in samples]
     status = head.field("status").of(str)
-    ids, epochs = {row.task for row in rows}, {row.trial for row in rows}
     absent = [Row(*pair, {}, "not in the log") for pair in _not_in_log(head, [row[:2] for row in rows], status)]
     rows += absent
     columns = {name: [row.values.get(name) for row in rows] for name in names_of(rows)}
@@ -48,7 +47,6 @@ def _inspect(content: Content) -> Rollouts:
     return Rollouts(
         Columns("id", "epoch", next(iter(columns)) if len(columns) == 1 else ""),
         rows,
-        f"{len(ids)} samples x {len(epochs)} epochs",
         stopped="" if status == "success" else f"its status is {status!r:.40}, expected 'success'",
         supports={name: (0.0, 1.0) for name, column in columns.items() if _PARTIAL in column},
         others=fields_beside(

@@ -7,8 +7,8 @@ import numpy as np
 
 from jaxcert._archive import read_arrays
 from jaxcert._extras import import_extra
-from jaxcert._files import parsed
-from jaxcert.tables._file_tables import arrow_damage_told, text_table
+from jaxcert._files import damage_told, parsed
+from jaxcert.tables._file_tables import text_table
 from jaxcert.tables._json_records import Place
 from jaxcert.tables.formats._found_rollouts import Content
 
@@ -38,8 +38,7 @@ def _read_monitor(content: Content) -> Any:
 
 
 def _is_evaluations(content: Content) -> bool:
-    names = {name.removesuffix(".npy") for name in content.entries}
-    return "returns" not in names and {*_EVALUATIONS} <= names
+    return "returns" not in content.entries and {*_EVALUATIONS} <= content.entries.keys()
 
 
 def _read_evaluations(content: Content) -> Any:
@@ -73,7 +72,7 @@ def _read_trainer(content: Content) -> Any:
 
 def _episodes(values: dict[str, list[Any]], stage: Any) -> Any:
     """A table of the episodes of a task that only its path names; the first of the values is the usual one."""
-    with arrow_damage_told("episodes"):
+    with damage_told("episodes"):
         return import_extra("pyarrow", "io").table(values, metadata={STAGE: f"step {stage}"})
 
 
