@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._access import ByThreshold
+from jaxcert.certificates._answer import ByThreshold
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._figures import (
     REWEIGHTED,

@@ -11,7 +11,7 @@ from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_count
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._access import ByThreshold
+from jaxcert.certificates._answer import ByThreshold
 from jaxcert.certificates._arguments import padded_rows, prepare_thresholds
 from jaxcert.certificates._averages import mean_over_tasks
 from jaxcert.certificates._batch_axes import STATIC, along

@@ -46,9 +46,11 @@ _ADVICE = {
 STATUSES = [status.name.lower() for status in Status]
 
 
-def status_where(says_something: jax.Array, valid: jax.Array) -> jax.Array:
-    """Codes, int32: certified or vacuous for valid input."""
-    status = jnp.where(says_something, Status.CERTIFIED.value, Status.VACUOUS.value)
+def status_where(says_something: jax.Array, valid: jax.Array, feasible: Any = True, in_range: Any = True) -> jax.Array:
+    """The first of these that applies, int32: invalid input, infeasible, vacuous, out of range, certified."""
+    status = jnp.where(in_range, Status.CERTIFIED.value, Status.OUT_OF_RANGE.value)
+    status = jnp.where(says_something, status, Status.VACUOUS.value)
+    status = jnp.where(feasible, status, Status.INFEASIBLE.value)
     return jnp.where(valid, status, Status.INVALID_INPUT.value).astype(jnp.int32)
 
 

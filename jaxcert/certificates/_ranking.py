@@ -12,7 +12,7 @@ from jaxcert._types import Array, Numeric
 from jaxcert._validation import require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._access import Answer
+from jaxcert.certificates._answer import Answer
 from jaxcert.certificates._arguments import choose, default_bound, divided
 from jaxcert.certificates._averages import (
     OVER_TASKS,

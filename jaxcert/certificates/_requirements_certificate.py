@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates._access import Answer
+from jaxcert.certificates._answer import Answer
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import new_task_from
 from jaxcert.certificates._figures import LISTED, ceil_figures, floor_figures, floor_to, nothing, of_tasks

@@ -12,7 +12,7 @@ import numpy as np
 from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._bound import Bound
-from jaxcert.certificates._access import ByThreshold
+from jaxcert.certificates._answer import ByThreshold
 from jaxcert.certificates._arguments import Returns, as_row, bound_for, padded_rows, thresholds_of
 from jaxcert.certificates._attained import Tried
 from jaxcert.certificates._batch_axes import STATIC, along
@@ -96,7 +96,8 @@ class SuiteCertificate(ByThreshold):
             tasks: their places in the list, int[r], or which of them they are, bool[n].
 
         Raises:
-            ValueError: no places, a place that occurs twice, or one that is not in the list; for ``certify_each_task``.
+            IndexError: a place that is not in the list.
+            ValueError: for ``certify_each_task``.
 
         Example:
             >>> import numpy as np
@@ -107,16 +108,10 @@ class SuiteCertificate(ByThreshold):
         """
         if self.violations is None:
             raise ValueError("this certificate names its good tasks; parts of a list are counted by certify_suite")
-        n, places = self.num_tasks, np.asarray(list(tasks) if isinstance(tasks, range) else tasks)
-        if places.dtype == bool and places.shape == (n,):
-            places = np.flatnonzero(places)
-        else:
-            right = places.ndim == 1 and places.size and np.issubdtype(places.dtype, np.integer)
-            if not right or places.min() < 0 or places.max() >= n or len(np.unique(places)) < places.size:
-                expected = f"different places from 0 to {n - 1}, or bool[n]"
-                raise ValueError(f"tasks are {tasks!s:.60}; expected {expected}")
-        inside = jnp.sum(self.violations[..., places, :], axis=-2, dtype=np.int32)
-        return jnp.max(jnp.maximum(places.size - inside - self.allowance, 0), axis=-2)
+        part = np.zeros(self.num_tasks, bool)
+        part[np.asarray(tasks)] = True
+        inside = jnp.sum(self.violations[..., part, :], axis=-2, dtype=np.int32)
+        return jnp.max(jnp.maximum(part.sum() - inside - self.allowance, 0), axis=-2)
 
     def _told(self, index: int) -> str:
         threshold, good = self._held(index, "thresholds", "num_good")

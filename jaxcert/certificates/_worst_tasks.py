@@ -12,7 +12,7 @@ import numpy as np
 from jaxcert._types import Array, Numeric
 from jaxcert._validation import as_numbers, is_concrete, kind_of, refuse, require_real
 from jaxcert.bounds._bound import finish
-from jaxcert.certificates._access import ByThreshold
+from jaxcert.certificates._answer import ByThreshold
 from jaxcert.certificates._arguments import Returns, as_row
 from jaxcert.certificates._averages import bound_over_tasks
 from jaxcert.certificates._batch_axes import STATIC, along

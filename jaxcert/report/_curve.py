@@ -83,22 +83,12 @@ def thinned(values: np.ndarray) -> np.ndarray:
 
 
 def curve_or_rows(data: Sequence[Returns], certificate: Any, settings: Mapping[str, Any]) -> Any:
-    """All steps, if it has a curve of lower bounds or can be asked at more thresholds; else its rows."""
-    has_curve = question_of(certificate).curve is not None
-    if has_curve and (counts_bounds(certificate) or _at_thresholds(certificate)):
-        return every_step(data, certificate, settings)
-    return certificate
-
-
-def every_step(data: Sequence[Returns], certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:
-    """The curve at every step, or at this number of steps; if lower bounds were not counted, certificates at lower
-    bounds.
-    """
-    question = _at_thresholds(certificate)
-    if question is None:
-        return step_curve(certificate)
-    levels = thinned(np.unique(np.asarray(certificate.lower_bounds)))
-    return ask(question, data, levels, settings)
+    """All steps, or certificates at lower bounds that were not counted; of what has no curve its rows."""
+    if question_of(certificate).curve is None:
+        return certificate
+    if (question := _at_thresholds(certificate)) is not None:
+        return ask(question, data, thinned(np.unique(np.asarray(certificate.lower_bounds))), settings)
+    return step_curve(certificate) if counts_bounds(certificate) else certificate
 
 
 def _at_thresholds(certificate: Certificate) -> Question | None:

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from jaxcert._files import write_whole
-from jaxcert.certificates._access import plain
+from jaxcert.certificates._answer import plain
 from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import SAMPLED, SOURCES

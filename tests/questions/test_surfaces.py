@@ -12,7 +12,6 @@ from asked_questions import (
     A,
     answer_to,
     ask,
-    check_alterations,
     data_of,
     options_of,
     others_of,
@@ -114,7 +113,6 @@ def test_a_file_holds_the_answer_and_is_verified(files, name, tmp_path):
         assert question.unrepeated in str(checked)
     else:
         assert checked.ok, str(checked)
-        check_alterations(tmp_path, files, held, others)
 
 
 @EVERY

@@ -111,7 +111,7 @@ def write_report(
         check_open_unit("wanted", wanted)
     sentences = [row["sentence"] for row in rows_of(certificate, asked)]
     both = [
-        each if isinstance(each, Returns) else Returns(np.asarray(each), None, np.arange(len(each)))
+        each if isinstance(each, Returns) else Returns(np.asarray(each), None, np.arange(np.shape(each)[0]))
         for each in ([returns] if against is None else [returns, against])
     ]
     called = () if against is None else _called(policies, *both)
