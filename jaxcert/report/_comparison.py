@@ -20,24 +20,22 @@ from jaxcert.report._writers import certificate_record
 from jaxcert.tables._readers import ReturnsFile
 
 
-def compare(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> tuple[list[str], list[str]]:
-    """Differences beyond rounding from the record that its settings give for these returns, and notes, one sentence
-    each.
-    """
+def compare(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> list[str]:
+    """Differences beyond rounding from the record that its settings give for these returns, one sentence each."""
     try:
         with warnings.catch_warnings(), precision(record["settings"]["dtype"]):
             warnings.simplefilter("ignore")
             found = recompute(record, data)
             again = _record(record, found, data)
             if (count := len(record["rows"])) != len(again["rows"]):
-                return [f"it has {count} rows, the returns give {len(again['rows'])}"], []
-            rows, notes = _of_rows(record, data, found, again["rows"])
+                return [f"it has {count} rows, the returns give {len(again['rows'])}"]
+            rows = _of_rows(record, data, found, again["rows"])
     except (ValueError, OverflowError) as error:
-        return [f"cannot be computed from these returns: {error}"], []
+        return [f"cannot be computed from these returns: {error}"]
     except (LookupError, TypeError) as error:
-        return [f"has not the entries of an answer to {record['question']!r}: {error!r}"], []
+        return [f"has not the entries of an answer to {record['question']!r}: {error!r}"]
     whole = differing("", _apart_from_rows(record), _apart_from_rows(again))
-    return [*told(whole, "the returns give"), *rows], notes
+    return [*told(whole, "the returns give"), *rows]
 
 
 def _apart_from_rows(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,7 +52,7 @@ def _record(record: Mapping[str, Any], found: Any, data: Sequence[ReturnsFile] =
 
 def _of_rows(
     record: Mapping[str, Any], data: Sequence[ReturnsFile], found: Any, computed: Sequence[dict[str, Any]]
-) -> tuple[list[str], list[str]]:
+) -> list[str]:
     """Differences in the rows and in their sentences."""
     u = float(np.finfo(record["settings"]["dtype"]).eps) / 2
     question, rows = QUESTIONS[record["question"]], record["rows"]
@@ -70,8 +68,8 @@ def _of_rows(
     # Differing numbers have been reported; the remaining rows have their words compared.
     accepted = [row if lines[i] else accepted[i] for i, row in enumerate(rows)]
     named = [each.called or "" for each in data[:2]] if of_two(found) else []
-    words, notes = _of_words(found, question, rows, accepted, lambda text: naming(text, named, data[0].roles.group))
-    return differences + words, notes
+    words = _of_words(found, question, rows, accepted, lambda text: naming(text, named, data[0].roles.group))
+    return differences + words
 
 
 def _counted_otherwise(
@@ -101,8 +99,8 @@ def _of_words(
     rows: Sequence[dict[str, Any]],
     computed: Sequence[dict[str, Any]],
     named: Callable[[str], str],
-) -> tuple[list[str], list[str]]:
-    """Errors in the sentences (another sentence, or a figure that the data do not support), and notes."""
+) -> list[str]:
+    """Errors in the sentences: another sentence, or a figure of a risk that the data do not support."""
     before = [{} if other is row else other for row, other in zip(rows, computed, strict=True)]
 
     def said(entries: Sequence[dict[str, Any]]) -> list[str]:
@@ -118,21 +116,18 @@ def _of_words(
             for i, (entry, other) in enumerate(zip(entries, before, strict=True))
         ]
 
-    stated, lines, notes = said(rows), [], []
-    weaker = {name: said(_weaker(name, least, rows, computed)) for name, least in question.rows.claims.items()}
+    stated, lines = said(rows), []
+    # The figure of a risk is far coarser than its rounding error, unlike that of a threshold or a mean that was found.
+    claims = {name: least for name, least in question.rows.claims.items() if name in question.rows.risks}
+    weaker = {name: said(_weaker(name, least, rows, computed)) for name, least in claims.items()}
     for i, (row, other) in enumerate(zip(rows, computed, strict=True)):
         if row["sentence"] != stated[i]:
             lines.append(f"rows {i + 1}: the sentence is not that of its numbers, which is: {stated[i]}")
             continue
-        for name in (name for name in question.rows.claims if weaker[name][i] != stated[i]):
-            # The figure of a risk is far coarser than its rounding error, unlike that of a threshold or a mean that was
-            # found.
-            if name in question.rows.risks:
-                words = name.replace("_", " ")
-                lines.append(f"rows {i + 1}: the sentence states a {words} of {row[name]!r}, here {other[name]!r}")
-            else:
-                notes.append(f"rows {i + 1}: the {name} {row[name]!r} is {other[name]!r} here, within rounding")
-    return lines, notes
+        for name in (name for name in claims if weaker[name][i] != stated[i]):
+            words = name.replace("_", " ")
+            lines.append(f"rows {i + 1}: the sentence states a {words} of {row[name]!r}, here {other[name]!r}")
+    return lines
 
 
 def _weaker(
