@@ -2,7 +2,7 @@
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -20,39 +20,22 @@ from jaxcert.report._writers import certificate_record
 from jaxcert.tables._readers import ReturnsFile
 
 
-def compare(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> tuple[list[str], list[str]]:
-    """Differences beyond rounding from the record that its settings give for these returns, and notes, one sentence
-    each.
-    """
-    if record["question"] in QUESTIONS and (wrong := list(_misfits(record, QUESTIONS[record["question"]]))):
-        return wrong, []
+def compare(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> list[str]:
+    """Differences beyond rounding from the record that its settings give for these returns, one sentence each."""
     try:
         with warnings.catch_warnings(), precision(record["settings"]["dtype"]):
             warnings.simplefilter("ignore")
             found = recompute(record, data)
             again = _record(record, found, data)
-            rows, notes = _of_rows(record, data, found, again["rows"])
+            if (count := len(record["rows"])) != len(again["rows"]):
+                return [f"it has {count} rows, the returns give {len(again['rows'])}"]
+            rows = _of_rows(record, data, found, again["rows"])
     except (ValueError, OverflowError) as error:
-        return [f"cannot be computed from these returns: {error}"], []
+        return [f"cannot be computed from these returns: {error}"]
+    except (LookupError, TypeError) as error:
+        return [f"has not the entries of an answer to {record['question']!r}: {error!r}"]
     whole = differing("", _apart_from_rows(record), _apart_from_rows(again))
-    return [*told(whole, "the returns give"), *rows], notes
-
-
-def _misfits(record: Mapping[str, Any], question: Question) -> Iterator[str]:
-    """Fields that a record of this question lacks or must not have."""
-    fixed = record["fixed_beforehand"]
-    if fixed != question.each:
-        yield f"fixed_beforehand is {fixed!r}; in an answer to {question.name!r} it is {question.each!r}"
-    if question.each is None and len(record["rows"]) != 1:
-        yield f"it has {len(record['rows'])} rows; the question {question.name!r} has one"
-    needed, possible = {*question.rows.columns, "sentence"}, {"beta", "witness"}
-    for i, row in enumerate(record["rows"]):
-        for name in sorted(needed - row.keys()):
-            yield f"rows {i + 1} lacks {name}, which {question.name!r} requires"
-        for name in sorted(row.keys() - needed - possible):
-            yield f"rows {i + 1} has {name}, which {question.name!r} does not allow"
-        if question.each is not None and not isinstance(row.get(question.each), int | float):
-            yield f"rows {i + 1} has no number as its {question.each}"
+    return [*told(whole, "the returns give"), *rows]
 
 
 def _apart_from_rows(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,7 +52,7 @@ def _record(record: Mapping[str, Any], found: Any, data: Sequence[ReturnsFile] =
 
 def _of_rows(
     record: Mapping[str, Any], data: Sequence[ReturnsFile], found: Any, computed: Sequence[dict[str, Any]]
-) -> tuple[list[str], list[str]]:
+) -> list[str]:
     """Differences in the rows and in their sentences."""
     u = float(np.finfo(record["settings"]["dtype"]).eps) / 2
     question, rows = QUESTIONS[record["question"]], record["rows"]
@@ -85,8 +68,8 @@ def _of_rows(
     # Differing numbers have been reported; the remaining rows have their words compared.
     accepted = [row if lines[i] else accepted[i] for i, row in enumerate(rows)]
     named = [each.called or "" for each in data[:2]] if of_two(found) else []
-    words, notes = _of_words(found, question, rows, accepted, lambda text: naming(text, named, data[0].roles.group))
-    return differences + words, notes
+    words = _of_words(found, question, rows, accepted, lambda text: naming(text, named, data[0].roles.group))
+    return differences + words
 
 
 def _counted_otherwise(
@@ -116,8 +99,8 @@ def _of_words(
     rows: Sequence[dict[str, Any]],
     computed: Sequence[dict[str, Any]],
     named: Callable[[str], str],
-) -> tuple[list[str], list[str]]:
-    """Errors in the sentences (another sentence, or a figure that the data do not support), and notes."""
+) -> list[str]:
+    """Errors in the sentences: another sentence, or a figure of a risk that the data do not support."""
     before = [{} if other is row else other for row, other in zip(rows, computed, strict=True)]
 
     def said(entries: Sequence[dict[str, Any]]) -> list[str]:
@@ -133,21 +116,18 @@ def _of_words(
             for i, (entry, other) in enumerate(zip(entries, before, strict=True))
         ]
 
-    stated, lines, notes = said(rows), [], []
-    weaker = {name: said(_weaker(name, least, rows, computed)) for name, least in question.rows.claims.items()}
+    stated, lines = said(rows), []
+    # The figure of a risk is far coarser than its rounding error, unlike that of a threshold or a mean that was found.
+    claims = {name: least for name, least in question.rows.claims.items() if name in question.rows.risks}
+    weaker = {name: said(_weaker(name, least, rows, computed)) for name, least in claims.items()}
     for i, (row, other) in enumerate(zip(rows, computed, strict=True)):
         if row["sentence"] != stated[i]:
             lines.append(f"rows {i + 1}: the sentence is not that of its numbers, which is: {stated[i]}")
             continue
-        for name in (name for name in question.rows.claims if weaker[name][i] != stated[i]):
-            # The figure of a risk is far coarser than its rounding error, unlike that of a threshold or a mean that was
-            # found.
-            if name in question.rows.risks:
-                words = name.replace("_", " ")
-                lines.append(f"rows {i + 1}: the sentence states a {words} of {row[name]!r}, here {other[name]!r}")
-            else:
-                notes.append(f"rows {i + 1}: the {name} {row[name]!r} is {other[name]!r} here, within rounding")
-    return lines, notes
+        for name in (name for name in claims if weaker[name][i] != stated[i]):
+            words = name.replace("_", " ")
+            lines.append(f"rows {i + 1}: the sentence states a {words} of {row[name]!r}, here {other[name]!r}")
+    return lines
 
 
 def _weaker(

@@ -23,7 +23,7 @@ class Verification:
         num_certificates: how many the file holds.
         num_rows: how many statements they make; of a leaderboard, with its pairs: those that share delta.
         notes: what is worth knowing and no difference: the conditions on the rows that were read, a protocol that was
-            not given, a figure that rests on rounding.
+            not given.
         names: which file has which name, where names were given by hand, which nothing proves; else "".
 
     Example:
@@ -111,13 +111,13 @@ def verify(
     compared = [compare(record, read) for record, read in zip(records, data, strict=True)]
     differences = [*_of_document(document), *(() if locked is None else of_protocol(document, locked, data))]
     wrong, names = of_names(document, data)
-    differences += [*_numbered([lines for lines, _ in compared]), *wrong]
+    differences += [*_numbered(compared), *wrong]
     if "leaderboard" in document:
         num_policies = len(document["leaderboard"]["order"])
         differences += of_leaderboard(document, [read for (read,) in data[:num_policies]])
     read = [rows_read(files) for files in data]
     of_rows = read[:1] if len({*read}) == 1 else [w and f"certificate {i + 1}: {w}" for i, w in enumerate(read)]
-    notes = [*filter(None, of_rows), *_numbered([notes for _, notes in compared]), *_unchecked(document, locked)]
+    notes = [*filter(None, of_rows), *_unchecked(document, locked)]
     together = document.get("leaderboard", {}).get("statements", {})
     rows = sum(together.values()) if together else sum(len(record["rows"]) for record in records)
     return Verification(tuple(differences), len(records), rows, tuple(notes), names)

@@ -139,6 +139,7 @@ def _says_much(row) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*tasks have at most .* trials each")
 @pytest.mark.parametrize("name", KINDS)
 def test_what_the_library_certifies_is_accepted_in_both_precisions(name):
     for dtype in ("float32", "float64"):

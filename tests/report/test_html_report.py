@@ -192,25 +192,6 @@ def test_a_page_of_two_policies_needs_the_returns_and_the_names_of_both(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
-def test_a_page_of_two_policies_says_which_is_which(tmp_path):
-    pairs, other = jaxcert.paired(RETURNS, 0.8 * RETURNS), 0.8 * RETURNS
-    found = jaxcert.certify_interval(pairs, [0.1], complete=True, **SETTINGS)
-    text = html.unescape(write(tmp_path, found, against=other, policies=("new <one>", "old")).read_text())
-    assert "Policy A is <strong>new <one></strong>, policy B is <strong>old</strong>." in text
-    assert str(found).replace("policy A minus that of policy B", '"new <one>" minus that of old') in text
-    shown = dict(re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>', text))
-    assert (shown["rollouts per task of A"], shown["rollouts per task of B"]) == ("20", "20")
-    differences = RETURNS.astype(float).mean(axis=1) - (0.8 * RETURNS).astype(float).mean(axis=1)
-    worst = int(np.argmin(differences))
-    assert found.lower_bounds[worst] < 0.1
-    assert f"tasks: {worst} ({float(f'{differences[worst]:.4g}')})" in text
-    assert re.search(r"average difference of each, in brackets,\s+certifies nothing", text)
-    assert "the share of the sampled tasks by their mean difference" in text
-    assert ">difference<" in text
-    assert "mean return" not in text
-
-
 @pytest.mark.parametrize("certify", [jaxcert.certify_suite, jaxcert.certify_each_task])
 def test_a_list_with_too_few_trials_says_so_and_how_many_it_takes(tmp_path, certify):
     """The numbers are what the function itself says of results that are as good as can be."""
