@@ -315,6 +315,12 @@ def test_labels_of_a_folder_are_asked_about_as_in_a_single_table(tmp_path, words
     refused(tmp_path, words, support=None, strict=True)
 
 
+def test_advice_on_a_folder_names_no_options_for_rows(tmp_path):
+    saved(tmp_path, "a.parquet", rows().append_column("mode", pa.array(["left", "right"] * (N * M // 2))))
+    with pytest.warns(UserWarning, match="in column 'mode', of few entries: .* expected rows of one of them$"):
+        read_summary(tmp_path, support=(0, 1))
+
+
 def test_an_outcome_of_a_folder_is_no_failure(tmp_path):
     saved(tmp_path, "a.parquet", {"task": [*"abc"], "incorrect": [True, False, True]})
     refused(tmp_path, "is named after failures, not successes", support=None, value="incorrect")
