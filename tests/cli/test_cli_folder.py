@@ -114,6 +114,7 @@ def test_what_does_not_fit_is_refused():
         certify r.npz SETTINGS --num-bins 5 => --num-bins given for
         certify r.npz SETTINGS --across day --num-bins 2 => --num-bins, --across given for
         certify nothing --across day SETTINGS => no such file
+        choose d => d: is a folder of Parquet files; expected a file, or jaxcert certify d
         FOLDER --threshold 5 --report x.html => --report shows single rollouts
         FOLDER --threshold 5 --num-bins 0 => num_bins is 0
         OPEN --threshold 5 --support 0 10 => expected a number in the support (0, 10)
