@@ -81,7 +81,6 @@ def calls(kind: str, returns: np.ndarray, mask: Any) -> Iterator[tuple[str, Call
     if not success:
         yield ask("", some, method="soft")
         yield from (ask("", some, bound=name) for name in ("hoeffding", "empirical_bernstein", "dkw") if m > 1)
-        yield ask("_sequential", some, method="soft")
     yield ask("_sequential", some)
     yield ask("_safety_level", [0.5, 0.9])
     yield ask("_safety_level", [0.5, 0.9], beta=0.1)

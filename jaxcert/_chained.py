@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,16 +14,8 @@ from jaxcert._files import check_output, content_of, lock_of, naming, parsed, wr
 
 # What each line begins with, its place from 0, and ends with.
 _NUMBER, _CHAIN = "number", "chain"
-# What completes a line that was cut short within a name or before it, or within a value or after it, which may be text,
-# a number, a word or a list of these.
-_HEAD = f'{{"{_NUMBER}": '.encode()
-_ESCAPED = (b'"', b'n"', *(b"0" * i + b'"' for i in range(1, 5)))
-_WORDS = tuple(word[i:] for word in (b"true", b"false", b"null") for i in range(1, len(word)))
-_ENDS = (
-    *(text + b": 0}" for text in (b"", *_ESCAPED)),
-    b' "a": 0}',
-    *(value + end for value in (b"", b"0", *_ESCAPED, *_WORDS) for end in (b"}", b"]}")),
-)
+# What a line that was cut short begins with, or is the start of, and what it does not hold yet.
+_HEAD, _HASH = f'{{"{_NUMBER}": '.encode(), re.compile(f'"{_CHAIN}": "[0-9a-f]{{64}}"}}'.encode())
 # More than the hash of an entry, which is the last of its line.
 _TAIL = 100
 _FORGOTTEN = "lines that it had before are missing or altered; expected these and perhaps more"
@@ -202,21 +195,8 @@ def _hash(entry: Mapping[str, Any], before: str) -> str:
 def lines_of(content: bytes) -> tuple[list[bytes], bytes]:
     """The lines, and what a write that was cut short left after them; a line that lacks only its ending is whole."""
     *lines, last = content.split(b"\n")
-    return (lines, last) if not last or _is_start(last) else ([*lines, last], b"")
-
-
-def _is_start(line: bytes) -> bool:
-    """Whether it is what a write that was cut short leaves: the start of one entry, without its end."""
-    if not (line.startswith(_HEAD) or _HEAD.startswith(line)):
-        return False
-    return line == _HEAD[: len(line)] or any(_is_object(line + end) for end in _ENDS)
-
-
-def _is_object(line: bytes) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
+    is_start = (last.startswith(_HEAD) or _HEAD.startswith(last)) and not _HASH.search(last)
+    return (lines, last) if is_start else ([*lines, last], b"")
 
 
 def _append(path: Path, lines: bytes) -> None:

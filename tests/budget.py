@@ -1,7 +1,7 @@
 """What `make test` takes of the processor where nothing is compiled, and which tests are long for that.
 
     python tests/budget.py            measure; the status is 1 if a test or all of them take more than they may
-    python tests/budget.py --write    and put those that take more than their share into tests/long_tests.txt
+    python tests/budget.py --write    and add those that take more than their share to tests/long_tests.txt
 
 Seconds are those of all processes together, with those of the system. On a slower machine, or beside other work, tests
 may take as much more as a fixed piece of NumPy and of XLA does.
@@ -17,9 +17,8 @@ from pathlib import Path
 
 import jax
 import numpy as np
-import pytest
 from compilations import FOLDER as KEPT
-from long_tests import LIST, entries, lines, long_ones, test_of
+from long_tests import LIST, entries, test_of
 from processor_time import FOLDER, read, spent
 
 ROOT = Path(__file__).parents[1]
@@ -93,23 +92,12 @@ def measured() -> tuple[int, float, dict[str, float]]:
         return status, used.ru_utime + used.ru_stime, read(Path(folder, "seconds"))
 
 
-class _Collected:
-    """A plugin of pytest that keeps the names of the tests without the marker `slow` of their own."""
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self.names = [item.nodeid for item in session.items]
-
-
 def write(seconds: dict[str, float], slower: float) -> None:
-    """Add those that take more than their share to the list, and drop what is gone."""
-    collected = _Collected()
-    os.chdir(ROOT)
-    pytest.main(["--collect-only", "-qq", "--no-summary", "-m", "not slow or listed"], plugins=[collected])
+    """Add those that take more than their share to the list."""
     more = {name for name, taken in seconds.items() if taken > share(name) * slower}
     # Of the others all cases, or the next one would compile what the first one did.
     listed = entries() | {name if share(name) > LEAST else test_of(name) for name in more}
-    long = long_ones(collected.names, listed)
-    LIST.write_text("\n".join(["# Written by `python tests/budget.py --write`.", *lines(collected.names, long), ""]))
+    LIST.write_text("\n".join(["# Written by `python tests/budget.py --write`.", *sorted(listed), ""]))
 
 
 def share(name: str) -> float:

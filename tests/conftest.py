@@ -13,8 +13,6 @@ from compilations import compile_quickly, keep_programs, so_far, trim_programs
 from long_tests import entries, long_ones
 from processor_time import FOLDER, Recorder
 
-collect_ignore = ["questions/spread_question.py"]  # an example, which is tested in a copy of the package
-
 keep_programs()
 compile_quickly()
 jax.config.update("jax_numpy_dtype_promotion", "strict")

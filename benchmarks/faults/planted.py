@@ -72,9 +72,9 @@ soft-risk-not-rounded certificates/_averages.py
 min-for-max-over-levels certificates/_attained_limits.py
 - jnp.where(allowed > 0, -reached, jnp.inf)
 + jnp.where(allowed > 0, reached, jnp.inf)
-one-failure-too-few numerics/_mixture_limit.py
-- jnp.stack([1 + (n - k), one])
-+ jnp.stack([n - k, one])
+one-success-too-many numerics/_mixture_limit.py
+- log_probability(k, n, q)
++ log_probability(k, n + 1, q)
 crossings-off-by-one numerics/_crossing.py
 - crossed = k - low + 1
 + crossed = k - low
@@ -153,7 +153,7 @@ mask-of-a-slice-forgotten sweep/_slices.py
 gravity-upwards tasks/pendulum.py
 - - _GRAVITY / length * jnp.sin(state.angle)
 + + _GRAVITY / length * jnp.sin(state.angle)
-avoided-until-reached tasks/ltl/_progression.py
+avoided-until-reached tasks/zones/_formula.py
 - kept = ~jnp.any(task.avoid & holds, axis=-1) & ~after
 + kept = ~after
 delta-spent-twice training/_checkpoint_budget.py

@@ -50,8 +50,7 @@ def anytime_epsilon(
     All arguments broadcast against each other and may be traced: other values, of n too, do not recompile.
 
     Returns:
-        epsilon in (0, 1], never below the exact value for the rounded arguments; differentiable in beta and delta. It
-        is 1 where more than 31/32 of the tasks are violations.
+        epsilon in (0, 1], never below the exact value for the rounded arguments; differentiable in beta and delta.
 
     Raises:
         ValueError: for k outside 0..n, n < 1, beta outside [0, 1) or delta outside (0, 1).

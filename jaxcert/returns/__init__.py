@@ -3,7 +3,6 @@
 from jaxcert.returns import summaries
 from jaxcert.returns._example_data import sample_returns
 from jaxcert.returns._paired import Paired, paired
-from jaxcert.returns._prepared import return_support
 from jaxcert.returns._required import Requirement, at_least, at_most, between
 from jaxcert.returns._strata import stratified
 from jaxcert.returns._weighted import Weighted, task_weights, weighted
@@ -16,7 +15,6 @@ __all__ = [
     "at_most",
     "between",
     "paired",
-    "return_support",
     "sample_returns",
     "stratified",
     "summaries",

@@ -1,7 +1,6 @@
 """A question's needs; the user's supports and probabilities, checked and rounded to the safe side."""
 
 import dataclasses
-import math
 from typing import Any
 
 import jax
@@ -149,50 +148,3 @@ def support_for(needs: Needs, support: Any, dtype: np.dtype | None = None, *, nu
         sums = f"{dtype} cannot hold the sum of {num_returns} such returns"
         raise ValueError(f"support is ({low:g}, {high:g}); {sums}: certify them in a larger unit")
     return low, high
-
-
-def return_support(
-    *,
-    min_reward: float,
-    max_reward: float,
-    horizon: int,
-    discount: float = 1.0,
-) -> tuple[float, float]:
-    r"""Bound every return of up to `horizon` steps with rewards in [min_reward, max_reward].
-
-    With :math:`W = 1 + \gamma + \dots + \gamma^{T-1}`, and an episode of 1 to T steps,
-
-    .. math:: a = \min(r_{min}, W r_{min}), \qquad b = \max(r_{max}, W r_{max}),
-
-    Both ends are moved outward by the rounding error of a float32 return, so that no return from these rewards is
-    refused for rounding; an end at 0 stays at 0.
-
-    Args:
-        min_reward: smallest reward possible, in the unit of the rewards.
-        max_reward: largest reward possible, in the unit of the rewards.
-        horizon: T, the largest number of steps in a rollout.
-        discount: γ in [0, 1].
-
-    Returns:
-        The support (a, b) as floats.
-
-    Raises:
-        ValueError: if the reward bounds are not finite or reversed, `horizon` is below 1, or `discount` is
-            outside [0, 1].
-
-    Example:
-        >>> a, b = return_support(min_reward=0.0, max_reward=1.0, horizon=1000)
-        >>> print(a, round(b))
-        0.0 1000
-    """
-    if not -math.inf < min_reward <= max_reward < math.inf:
-        raise ValueError(f"min_reward and max_reward must be finite and in order, got {min_reward} and {max_reward}")
-    if horizon < 1:
-        raise ValueError(f"horizon must be at least 1, got {horizon}")
-    if not 0 <= discount <= 1:
-        raise ValueError(f"discount must be in [0, 1], got {discount}")
-    weight = horizon if discount == 1 else (1 - discount**horizon) / (1 - discount)
-    lowest, highest = min(min_reward, weight * min_reward), max(max_reward, weight * max_reward)
-    # Each addition and each power of a rounded discount costs about one rounding per step.
-    slack = (2 * horizon + 16) * 2.0**-23
-    return lowest - abs(lowest) * slack, highest + abs(highest) * slack

@@ -70,8 +70,8 @@ def certify_adaptive(
         until: wanted safety, a scalar or [t]: at a threshold where it is certified, no task is continued.
         schedule: "round_robin", the open task with the fewest rollouts, or "closest", the one closest to passing.
         give_up: as in ``certify_sequential``.
-        bets: as in ``certify_sequential``.
-        binary: as in ``certify_sequential``. By default what ``env.binary`` declares, unless bets are given, levels are
+        bets: as in ``sequential.init``.
+        binary: as in ``sequential.init``. By default what ``env.binary`` declares, unless bets are given, levels are
             traced, or more than 2000 rollouts per task are wanted.
         max_rollouts_per_task: the number of rollouts after which a task is left. By default there is none; for binary
             returns it is four times the mean that ``max_rollouts`` allows, at most 2000.

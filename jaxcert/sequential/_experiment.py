@@ -38,11 +38,13 @@ def init(
         thresholds: float[t], or a scalar for one; fixed before the data are seen.
         support: (a, b), which holds every possible return; b may be infinite.
         beta: probability with which a task with J < B may pass, in (0, 1); fixed before the data are seen.
-        bets: as in ``certify_sequential``.
+        bets: lambda, each in (0, 1]; fixed before the data. By default 1/4, 1/2 and 1. A bet of 1 alone is best for
+            returns that vary little, and loses all at a return of a.
         give_up: the wealth at which a task is left, in [0, 1); 0 leaves none. A caller may leave tasks by any rule of
             its own, and take them up again.
         max_rollouts_per_task: the number of rollouts after which a task is left; by default there is none.
-        binary: as in ``certify_sequential``; needs ``max_rollouts_per_task``.
+        binary: declares that every return is 0 or 1, before the data: the goal is that of ``certify_sequential`` for an
+            array of bool, for ``max_rollouts_per_task``, which is needed.
 
     Returns:
         A ``SequentialState``; a pytree, for use in ``jit``, ``scan`` and files.

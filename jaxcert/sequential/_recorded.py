@@ -11,19 +11,16 @@ from jaxcert._types import Array, Numeric
 from jaxcert._validation import require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._arguments import choose, levels_of, thresholds_of
+from jaxcert.certificates._arguments import levels_of, thresholds_of
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._question import Option, Question
-from jaxcert.certificates._soft import SOFT
 from jaxcert.returns._prepared import Support, as_successes, is_successes
 from jaxcert.returns._sample import Sample, placed, sample_of
 from jaxcert.returns.summaries import Histogram
-from jaxcert.sequential._rule import Bets, Settings, check_give_up, prepare_rule, takes_table
+from jaxcert.sequential._rule import Settings, check_give_up, prepare_rule, takes_table
 from jaxcert.sequential._wealth import SequentialState, advance, certificate_of, start
-
-_METHODS = {method.name: method for method in (BINOMIAL, SOFT)}
 
 
 def certify_sequential(
@@ -33,11 +30,8 @@ def certify_sequential(
     support: Support | None = None,
     delta: Numeric,
     beta: Numeric | None = None,
-    method: str = "binomial",
     where: Array | None = None,
     give_up: float | None = None,
-    bets: Bets | None = None,
-    binary: bool | None = None,
     validate: bool = True,
 ) -> Certificate:
     r"""Certify with as many of the recorded rollouts as each task needs, in their order.
@@ -50,29 +44,22 @@ def certify_sequential(
     1 - delta, that holds at all moments of the experiment at once, whichever task was continued, and whenever and why
     it stopped. So rollouts beyond ``num_rollouts_used`` need not be made.
 
-    "soft" adds up the wealth with which each task stopped, as ``certify`` does with evidence. This requires that each
-    task stops by its own returns alone, as here. It holds only at the end, not at moments chosen by the returns.
+    For an array of bool, the goal 1/beta is replaced by the smallest wealth that tasks with J < B reach with
+    probability beta, which is computed exactly for m rollouts and this ``give_up``; the bets are 0.03, 0.08, 0.2, 0.45
+    and 0.9. Not where thresholds or beta are traced, or for more than 2000 rollouts per task.
 
     Args:
-        returns: float[..., n, m], in the order in which the rollouts were started; one that broke off counts as a.
+        returns: float[..., n, m] or bool, in the order in which the rollouts were started; one that broke off counts as
+            a.
         thresholds: float[t], or a scalar for one; fixed before the data are seen.
         support: (a, b), which holds every possible return, declared before the data are seen; b may be infinite. For
             an array of bool it is (0, 1).
         delta: failure probability of each certificate, in (0, 1); a scalar.
         beta: probability with which a task with J < B may pass, in (0, 1), fixed before the data; 0.05 by default.
-            For "soft" it is the weight of the wealth, by default the same as in ``certify``.
-        method: "binomial" or "soft".
         where: bool[..., n, m], which rollouts were made; all by default. At least one per task. It is not for rollouts
             that broke off.
-        give_up: the wealth at which a task is left, in [0, 1); 0 leaves none. By default 0.5, for binary returns 0.1.
-            With 0.5 and the default bets, a task whose first return is a is left at once.
-        bets: lambda, each in (0, 1]; fixed before the data. By default 1/4, 1/2 and 1. A bet of 1 alone is best for
-            returns that vary little, and loses all at a return of a.
-        binary: declares that every return is 0 or 1, before the data. The goal 1/beta is then replaced by the smallest
-            wealth that tasks with J < B reach with probability beta, which is computed exactly for m rollouts and this
-            ``give_up``; the bets are 0.03, 0.08, 0.2, 0.45 and 0.9 by default. Not for traced thresholds or beta, or
-            more than 2000 rollouts per task. By default an array of bool declares it, where that can be done, for
-            "binomial" without bets of one's own.
+        give_up: the wealth at which a task is left, in [0, 1); 0 leaves none. By default 0.5, for successes 0.1. With
+            0.5, a task whose first return is a is left at once.
         validate: as in ``certify``, which warns of the same thresholds.
 
     Returns:
@@ -95,19 +82,17 @@ def certify_sequential(
         raise ValueError("a summary keeps no order of rollouts; expected returns [..., num_tasks, num_rollouts]")
     require_real("returns", returns)
     returns = as_successes(returns, support, where)
-    if binary is None:
-        most, levels = (np.shape(returns) or (0,))[-1], (thresholds, beta, support)
-        binary = is_successes(returns) and method == BINOMIAL.name and bets is None and takes_table(most, levels)
-    chosen = choose("method", method, _METHODS)
+    successes, most = is_successes(returns), (np.shape(returns) or (0,))[-1]
+    binary = successes and takes_table(most, (thresholds, beta, support))
     # These bounds have the same needs.
     sample = sample_of(CLOPPER_PEARSON if binary else BETTING, returns, support, where, validate)
     ends, m = (sample.low, sample.high), int(sample.num_rollouts)
-    share, level = levels_of(chosen, delta, beta, sample, validate)
+    share, level = levels_of(BINOMIAL, delta, beta, sample, validate)
     rows: Any = thresholds_of(sample, thresholds, validate)
     limits = {"give_up": give_up, "max_rollouts_per_task": m, "binary": binary}
-    rule = prepare_rule(rows, level, ends, bets=bets, **limits)
+    rule = prepare_rule(rows, level, ends, bets=None, **limits)
     state = _run(*placed((sample, rows, level, rule)))
-    return certificate_of(state, share, bool(binary) or is_successes(returns), chosen, int(sample.num_tasks))
+    return certificate_of(state, share, successes, int(sample.num_tasks))
 
 
 @jax.jit

@@ -1,6 +1,5 @@
 """The wealth of each task, rollout by rollout, the certificate from it, and the best that undecided tasks can reach."""
 
-import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -10,8 +9,7 @@ import numpy as np
 from jaxcert.bounds._bound import usable
 from jaxcert.certificates._certificate import EXPECTED_RETURN, PROBABILITY_OF_SUCCESS, Certificate, answer
 from jaxcert.certificates._counting import fields_of_bounds
-from jaxcert.certificates._method import BINOMIAL, Method, table_of
-from jaxcert.certificates._soft import SOFT, fields_of_evidence
+from jaxcert.certificates._method import BINOMIAL, table_of
 from jaxcert.numerics._bets import factor, mean_wealth_down, ratio_of
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.returns._checks import possible
@@ -118,39 +116,20 @@ def advance(state: SequentialState, x: jax.Array, where: jax.Array) -> Sequentia
     return state._replace(passed=passed, is_open=state.is_open & ~passed & (goes_on | ~active) & state.valid[..., None])
 
 
-def certificate_of(
-    state: SequentialState, delta: Any, successes: bool, method: Method = BINOMIAL, num_tasks: int | None = None
-) -> Certificate:
+def certificate_of(state: SequentialState, delta: Any, successes: bool, num_tasks: int | None = None) -> Certificate:
     """The certificate at this moment, for a delta of the state's type; in the words for returns of 0 and 1, or not.
 
     ``num_tasks``: n, if the state has room for more.
-
-    By the method ``SOFT`` the soft count of the wealth with which each task stopped, beta being its weight. It is sound
-    only if no task's rollouts depended on another's returns: a state that was continued by such a rule is not covered
-    (theory page, section 9). A task that has passed stopped there, with a wealth of at least its goal.
     """
     size = state.valid.shape[-1]
     n = size if num_tasks is None else num_tasks
-    if method is SOFT:
-        fields = _added_up(n, *placed((state, delta)))
-    else:
-        fields = _counted(*placed((state, np.int32(n), delta, table_of(BINOMIAL.tail, n, size, delta, state.beta))))
+    fields = _counted(*placed((state, np.int32(n), delta, table_of(BINOMIAL.tail, n, size, delta, state.beta))))
     fields |= {"thresholds": state.thresholds, "beta": state.beta, "num_rollouts_used": state.num_rollouts_used}
     fields["delta"], quantity = delta, PROBABILITY_OF_SUCCESS if successes else EXPECTED_RETURN
     words: dict[str, Any] = {"bound": "sequential", "quantity": quantity, "question": "sequential"}
-    return answer(Certificate, fields, n, method=method.name, **words)
+    return answer(Certificate, fields, n, method=BINOMIAL.name, **words)
 
 
 @jax.jit
 def _counted(state: SequentialState, n: jax.Array, delta: jax.Array, table: Any) -> dict[str, Any]:
     return fields_of_bounds(BINOMIAL, _lower_bounds(state), n, state.thresholds, state.beta, delta, table)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _added_up(n: int, state: SequentialState, delta: jax.Array) -> dict[str, Any]:
-    trivial = jnp.broadcast_to(state.thresholds <= state.low, state.passed.shape)
-    wealth = jnp.where(trivial, jnp.inf, state.mean_wealth)
-    # Without padding, since with more tasks the search for a bet would take fewer steps.
-    valid = state.valid[..., :n]
-    wealth = jnp.where(valid[..., None], wealth[..., :n, :], 0)
-    return fields_of_evidence(wealth, valid, state.low, state.thresholds, state.beta, delta)

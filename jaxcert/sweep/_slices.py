@@ -29,7 +29,6 @@ class Slices:
     support: tuple[Any, Any]
     max_bytes: int  # about how much memory one call may take
     validate: bool
-    step: Callable[[], None]  # called after each slice
 
     def numbers(self, needs: Needs, m: int, run: Callable[[Sample], jax.Array], rows: int) -> np.ndarray:
         """Apply a program to the first m rollouts of each task: from a sample [..., n, m] to [rows, seeds, n].
@@ -37,9 +36,7 @@ class Slices:
         ``rows``: how many numbers it gives for each task; memory holds about this many copies of the returns.
         """
         if self._is_on_mesh:
-            found = np.asarray(self._on_mesh(needs, m, run))
-            self.step()
-            return found.reshape(rows, *self._sizes)
+            return np.asarray(self._on_mesh(needs, m, run)).reshape(rows, *self._sizes)
         found = np.empty((rows, *self._sizes), returns_dtype(self.returns))
         for chunk in self.chunks(m, rows):
             place = (*chunk, slice(m))[-len(self.returns.shape) :]
@@ -49,14 +46,11 @@ class Slices:
             sample = sample_of(needs, x, self.support, where, self.validate, first=first, of_tasks=whole)
             part = np.asarray(run(placed(sample)))[..., :n]
             found[:, *chunk] = part.reshape(found[:, *chunk].shape)
-            self.step()
         return found
 
     def chunks(self, m: int, rows: int) -> list[tuple[slice, slice]]:
         """The seeds and tasks of each slice, all of one size; the last ones overlap, so that nothing compiles twice."""
         seeds, n = self._sizes
-        if self._is_on_mesh:
-            return [(slice(seeds), slice(n))]
         bytes_each = 4 * m * (4 + 4 * rows)
         tasks = max(1, min(n, self.max_bytes // bytes_each))
         together = max(1, min(seeds, self.max_bytes // (bytes_each * n))) if tasks == n else 1

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -34,7 +34,6 @@ def sweep(
     where: Any = None,
     sharding: NamedSharding | None = None,
     max_bytes: int = 2**30,
-    progress: Callable[[int, int], None] | None = None,
     validate: bool = True,
 ) -> SweepResult:
     r"""Certify every combination of a grid, for every seed.
@@ -62,7 +61,6 @@ def sweep(
             passes the same returns and gets the same result. By default the sharding of the returns, if they have
             one.
         max_bytes: about how much memory of the device one call may take; returns on the host are read in slices.
-        progress: called with (finished slices, all slices), the first time with 0 finished.
         validate: as in ``certify``.
 
     Returns:
@@ -94,12 +92,8 @@ def sweep(
     ends = [declared_support(BOUNDS[name], returns, support) for name in grid.bounds]
     support = split_support(None if None in ends else ends[0])
     result = _empty(grid, shape, dtype, support)
-    passes, done = passes_of(result), itertools.count(1)
-    say = progress or (lambda done, total: None)
-    slices = Slices(returns, where, sharding, support, max_bytes, validate, lambda: say(next(done), total))
-    total = sum(len(slices.chunks(each.num_rollouts, each.num_rows)) for each in passes)
-    say(0, total)
-    for each in passes:
+    slices = Slices(returns, where, sharding, support, max_bytes, validate)
+    for each in passes_of(result):
         fill(result, slices, each, masked=where is not None)
     return result
 

@@ -53,7 +53,6 @@ WAYS = ways([0.1])
 CALLS = {
     **{name: lambda x, way=WAYS[name]: way(x, **OPTIONS) for name in ("safety", "soft", "interval", "weighted")},
     "improvement with fewer": lambda x: jaxcert.certify_improvement(x, GOOD[:, :3], [-0.95], **OPTIONS),
-    "soft sequential": lambda x: jaxcert.certify_sequential(x, [0.1], method="soft", **OPTIONS),
     "histogram": summarised,
     "given": by_given_bounds,
     "steps": in_steps,

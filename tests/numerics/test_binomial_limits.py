@@ -1,4 +1,4 @@
-"""Clopper-Pearson limits: never on the wrong side, and close; the series of mixtures of tails, and unequal coins."""
+"""Clopper-Pearson limits: never on the wrong side, and close; unequal coins."""
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,6 @@ from scipy import stats
 from benchmarks.exact import density, exact, lower_tail, upper_tail
 from jaxcert.numerics import clopper_pearson_lower, clopper_pearson_upper
 from jaxcert.numerics._coins import coins_limit
-from jaxcert.numerics._mixture_limit import series
 
 SIZE = 400
 LIMITS = {"upper": clopper_pearson_upper, "lower": clopper_pearson_lower}
@@ -125,17 +124,6 @@ def test_derivative_in_the_level(precision):
     found = slopes(clopper_pearson_lower, np.append(k + 1, 0), np.append(n, 20), precision)
     np.testing.assert_allclose(found[:-1], 1 / stats.beta.pdf(lower, k + 1, n - k), rtol=rtol)
     assert found[-1] == 0
-
-
-def test_the_series_are_incomplete_beta_functions(x64):
-    from tensorflow_probability.substrates.jax.math import betainc
-
-    a, b, q = (x.ravel() for x in np.meshgrid([0.3, 1.0, 7.5], [0.2, 1.0, 40.0], [0.01, 0.4, 0.9], indexing="ij"))
-    found = series(jnp.asarray(a), jnp.asarray(b), jnp.asarray(q))
-    log_beta = jax.scipy.special.betaln(a, b)
-    wanted = a * np.asarray(betainc(a, b, q)) * np.exp(log_beta) / (q**a * (1 - q) ** b)
-    np.testing.assert_allclose(found.total, wanted, rtol=1e-7)  # those of the libraries are off by 1e-8
-    assert np.all(found.rest <= 4e-16 * found.total)
 
 
 def test_a_number_that_is_none_spoils_no_other_row(precision):

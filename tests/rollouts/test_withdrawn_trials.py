@@ -18,8 +18,8 @@ RULES = pytest.mark.parametrize("binary", [True, False], ids=["successes", "scor
 
 def passes(streams: np.ndarray, binary: bool) -> np.ndarray:
     """Whether each sequence of trials passes, by the exact rule for successes or by Ville's inequality."""
-    rule = {"support": (0.0, 1.0), "beta": BETA, "binary": binary, "give_up": 0.1}
-    returns = streams.astype(np.float32)
+    rule = {"support": (0.0, 1.0), "beta": BETA, "give_up": 0.1}
+    returns = streams if binary else streams.astype(np.float32)
     # All sequences are no sample, which a check of the axes notices.
     found = certify_sequential(returns, THRESHOLD, delta=0.1, **rule, validate=False)
     return np.asarray(found.lower_bounds) >= np.float32(THRESHOLD)

@@ -114,14 +114,6 @@ def test_other_values_do_not_compile_again():
     assert compilations(lambda: run(other, -1, thresholds=[0.3, 0.5], betas=(0.02, 0.2), deltas=0.2).safety) == 0
 
 
-def test_progress_counts_chunks():
-    seen = []
-    sweep(X, Grid([0.5]), support=(0, 1), max_bytes=9500, progress=lambda done, total: seen.append((done, total)))
-    total = seen[0][1]
-    assert total > 3
-    assert seen == [(done, total) for done in range(total + 1)]
-
-
 def test_a_sweep_inside_a_transformation_is_refused():
     with pytest.raises(ValueError, match="inside jit, vmap or grad use certify"):
         jax.jit(lambda x: sweep(x, Grid([0.5]), support=(0, 1)).epsilon)(X)

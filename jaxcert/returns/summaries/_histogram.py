@@ -156,7 +156,7 @@ class Histogram:
 
 @jax.jit
 def _count(summary: Histogram, x: jax.Array, counted: jax.Array, valid: jax.Array) -> Histogram:
-    place = _place(summary.values, x)
+    place = jnp.searchsorted(summary.values, x, side="right") - 1
 
     def add(counts: jax.Array, place: jax.Array, counted: jax.Array) -> jax.Array:
         return counts.at[place].add(counted.astype(jnp.int32))
@@ -171,15 +171,3 @@ def _counted(summary: Histogram, counts: jax.Array, valid: jax.Array) -> Histogr
     """The summary with new counts, each the sum of two in int32: a total beyond its range wraps to a negative one."""
     total = jnp.sum(counts, axis=-1, dtype=jnp.int32)
     return dataclasses.replace(summary, counts=counts, valid=valid & (total >= 0))
-
-
-def _place(values: jax.Array, x: jax.Array) -> jax.Array:
-    """The last i with values[i] <= x: guessed, then corrected by comparison with the values."""
-    last = values.shape[0] - 1
-    low, high = values[0], values[-1]
-    guess = jnp.clip((x - low) / (high - low) * last, 0, last).astype(jnp.int32)
-    guess = jnp.where(values[guess] > x, jnp.maximum(guess - 1, 0), guess)
-    after = jnp.minimum(guess + 1, last)
-    guess = jnp.where(values[after] <= x, after, guess)
-    # If the guess was further off, take the lower end, which is below every return.
-    return jnp.where(values[guess] <= x, guess, 0)
