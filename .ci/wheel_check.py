@@ -10,7 +10,7 @@ import jaxcert
 
 checkout = pathlib.Path(__file__).parents[1]
 assert not pathlib.Path(jaxcert.__file__).is_relative_to(checkout / "jaxcert"), "imported from the checkout"
-for extra in ("brax", "matplotlib", "mujoco", "pyarrow", "typer", "rich"):
+for extra in ("brax", "matplotlib", "mujoco", "pyarrow", "tensorflow_probability", "typer", "rich"):
     assert importlib.util.find_spec(extra) is None, f"{extra} is installed: this does not test the core alone"
 assert not jax.config.jax_enable_x64
 

@@ -53,12 +53,15 @@ def in_utf8(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _take(target: Path) -> None:
-    """Take a name that nobody has, even if it appears at this moment; FileExistsError if somebody has it."""
+def _move_to_free(temporary: Path, target: Path) -> None:
+    """Give a file a name that nobody has, even if another one appears there at this moment."""
     try:
-        target.open("xb").close()
+        os.link(temporary, target)
     except FileExistsError as error:
         raise FileExistsError(f"{target}: exists, and is not replaced") from error
+    except OSError:  # a disk without hard links: an empty file takes the name first
+        target.open("xb").close()
+        os.replace(temporary, target)
 
 
 @contextlib.contextmanager
@@ -75,9 +78,7 @@ def whole_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterato
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            if not replace:
-                _take(target)
-            os.replace(temporary, target)
+            (os.replace if replace else _move_to_free)(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import mpmath
 import numpy as np
 from flint import arb
-from scipy import stats
 
 from benchmarks.exact import exact, lower_tail, upper_tail
 
@@ -93,16 +92,6 @@ def crossing_probability(n: int, boundary: np.ndarray) -> arb:
 
 def _point(k: int, n: int, p: arb) -> arb:
     return arb(math.comb(n, k)) * p**k * (1 - p) ** (n - k)
-
-
-def any_below(n: int, counts: list[int], ends: np.ndarray) -> float:
-    """P[at most counts[j] of n uniform numbers are up to ends[j], for some j], ends increasing: by all counts."""
-    state, before = np.eye(1, n + 1)[0], 0.0
-    for k, end in zip(counts, ends, strict=True):
-        i = np.arange(n + 1)
-        steps = stats.binom.pmf(i[None, :] - i[:, None], n - i[:, None], (end - before) / (1 - before))
-        state, before = state @ steps * (i > k), end
-    return 1 - float(state.sum())
 
 
 def random_counts(rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,10 +9,8 @@ import pytest
 
 import jaxcert
 
-EXTRAS = {"brax", "hypothesis", "gymnasium", "matplotlib", "mpmath", "mujoco", "mujoco_playground", "orbax"}
-EXTRAS |= {"pandas", "PIL", "pyarrow", "rich", "scipy.stats", "tensorboardX", "typer"}
-# A dependency of the core that takes a second to import: only inside the functions that use it.
-LATER = {"tensorflow_probability"}
+EXTRAS = {"brax", "hypothesis", "gymnasium", "matplotlib", "mpmath", "mujoco", "mujoco_playground", "pandas", "PIL"}
+EXTRAS |= {"pyarrow", "rich", "scipy.stats", "tensorboardX", "tensorflow_probability", "typer", "xarray"}
 # JAX itself imports parts of SciPy; its modules are loaded beforehand.
 CHECK = """
 import json, socket, sys, warnings
@@ -56,7 +54,7 @@ def test_needs_no_extra_no_network_and_no_flag(statements):
     assert found["attempts"] == []
     assert found["changed"] == []
     assert "jaxcert.bounds" in found["loaded"]
-    assert (EXTRAS | LATER).isdisjoint(found["loaded"])
+    assert EXTRAS.isdisjoint(found["loaded"])
 
 
 def test_64_bit_types_stay_on():

@@ -130,8 +130,9 @@ class Answer:
     def to_frame(self) -> "pandas.DataFrame":
         """One row per threshold (or share), of each element of a batch, with the settings in each row.
 
-        It needs the extra "io". Thresholds, beta and delta are written as in ``to_dict``; status is a category. Arrays
-        with other axes, as the lower bounds of the tasks, are in none. The axes of a batch are axis_0, axis_1, ...
+        It needs the extra "io". Thresholds, beta and delta are written as in ``to_dict``; status is a category. It
+        leaves out arrays with other axes, such as the lower bounds of the tasks. The axes of a batch are axis_0,
+        axis_1, ...
 
         Raises:
             ValueError: the certificate has no values.
@@ -261,9 +262,10 @@ class ByThreshold(Answer):
         name, number = next(iter(self.__dataclass_fields__)), float(str(np.asarray(threshold)[()]))
         held = np.asarray(getattr(self, name))
         away = np.abs(held - number).reshape(-1, held.shape[-1]).max(axis=0)
-        if np.min(away) > np.finfo(held.dtype).eps * abs(number):
+        # NaN, as a number or among the thresholds, is near to none.
+        if not (np.isfinite(number) and (away <= np.finfo(held.dtype).eps * abs(number)).any()):
             raise ValueError(f"{number} is none of the {held.size} {name}; expected one of them, the same for all")
-        return self[..., int(np.argmin(away))]
+        return self[..., int(np.nanargmin(away))]
 
 
 def holds_values(certificate: Any) -> bool:

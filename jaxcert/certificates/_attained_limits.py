@@ -35,8 +35,7 @@ from jaxcert.numerics._rounding import complement_down, in_unit, unit_roundoff
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._sample import Sample, placed
 
-# Up to this number of successes or failures per task, even a single safety gains most from all numbers of successes
-# together.
+# Up to this number of successes or failures per task, a safety gains most from all numbers of successes together.
 FEW = 6
 
 

@@ -193,9 +193,6 @@ DIVERGENCES = {divergence.name: divergence for divergence in _ALL}
 
 # --- a certificate after a shift --------------------------------------------------------------------------------------
 
-# The fields of a certificate that a shift changes.
-CHANGED = ("safety", "epsilon", "status")
-
 
 def certify_shift(
     certificate: Certificate,
@@ -249,7 +246,8 @@ def certify_shift(
     if np.ndim(radius):
         raise ValueError(f"radius has shape {np.shape(radius)}; expected a scalar (use jax.vmap for several)")
     within = bounded("radius", radius, dtype, chosen.least, chosen.largest, chosen.expected, validate)
-    fields = _shifted(chosen, {name: getattr(certificate, name) for name in CHANGED}, within)
+    before = {name: getattr(certificate, name) for name in ("safety", "epsilon", "status")}
+    fields = _shifted(chosen, before, within)
     shift = {"divergence": divergence, "radius": within}
     return dataclasses.replace(certificate, **fields, **shift, history=None, sampled=certificate)
 

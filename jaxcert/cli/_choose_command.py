@@ -20,6 +20,7 @@ from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._readers import read_by
 from jaxcert.tables._returns import how_many
+from jaxcert.tables.folders._parts import holds_parquet
 
 _NEW = "If the tasks are a random sample and new tasks have the same distribution:"
 _LISTED = "If the tasks are a fixed list, all were run, and only this list matters:"
@@ -60,8 +61,12 @@ def command(
         raise ValueError("--unfinished is given; with several policies it applies to A alone: jaxcert compare --help")
     if roles["strata"] is not None and len(paths) > 2:
         raise ValueError("--strata is given; a leaderboard needs tasks from one distribution: expected none")
+    reading = reading_of(roles)
+    if folder := next((path for path in paths if "{" not in reading["task"] and holds_parquet(path)), None):
+        asked = in_shell("certify", [folder], [])
+        raise ValueError(f"{folder}: is a folder of Parquet files; expected a file, or {asked}")
     with _console.warnings_on_stderr():
-        files = as_stated(read_all([*map(PolicySource, paths)], **reading_of(roles)), None)
+        files = as_stated(read_all([*map(PolicySource, paths)], **reading), None)
     _print(files, _choices(files, roles))
 
 

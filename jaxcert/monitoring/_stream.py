@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -33,8 +32,6 @@ from jaxcert.tables._roles import Columns
 _LARGEST = 1 << 16
 # How many rows are kept to compare with later ones, and how many tasks show that equal lengths are no chance.
 _FIRST_ROWS, _SEVERAL_TASKS = 200, 5
-# Advice on picking rows, for which a stream has no option.
-_PICKED = re.compile(r", such as where=\[.*\] \(--where\)|, or, where each numbers .*\(--task .*?\)")
 _EXAMPLE = '{"task": "a", "return": 1}'
 Task = tuple[str, list[float]]
 
@@ -214,25 +211,22 @@ class _OtherColumns:
             names = [
                 name for name in names if tells(name).apart or tells(name).curve or lowered(name) in ("t", "frame")
             ]
-        read = Read(self._columns, coded(as_objects(self._labels)), None, names, self._entries)
+        read = Read(self._columns, coded(as_objects(self._labels)), None, names, self._entries, are_picked=False)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
-            try:
-                check_labels(list(dict.fromkeys(self._labels)), self._columns.task)
-                ask_about_labels(list(dict.fromkeys(self._labels)))
-                ask_about_unique_labels(read)
-                judge((costs,), Outcomes(self._columns.value, np.empty(0)))
-                check_certified(self._certified, self._columns, every, self._entries)
-                check_one_policy(read)
-                if aside:
-                    ask(f"column {aside[0]!r:.42} sets trials aside, which count as they are")
-                said = " ".join(str(each.message) for each in caught)
-                if unread := [name for name in read.unread if repr(name) not in said and name not in self._unread]:
-                    ask(f"not read, so all rows count as one policy: {', '.join(unread)}")
-                    self._unread.update(unread)
-            except ValueError as error:
-                raise ValueError(_PICKED.sub("", str(error))) from error
-        for text in dict.fromkeys(_PICKED.sub("", str(each.message)) for each in caught):
+            check_labels(list(dict.fromkeys(self._labels)), self._columns.task)
+            ask_about_labels(list(dict.fromkeys(self._labels)))
+            ask_about_unique_labels(read)
+            judge((costs,), Outcomes(self._columns.value, np.empty(0)))
+            check_certified(self._certified, self._columns, every, self._entries)
+            check_one_policy(read)
+            if aside:
+                ask(f"column {aside[0]!r:.42} sets trials aside, which count as they are")
+            said = " ".join(str(each.message) for each in caught)
+            if unread := [name for name in read.unread if repr(name) not in said and name not in self._unread]:
+                ask(f"not read, so all rows count as one policy: {', '.join(unread)}")
+                self._unread.update(unread)
+        for text in dict.fromkeys(str(each.message) for each in caught):
             if text not in self._told:
                 self.tell(text)
             self._told.add(text)

@@ -17,6 +17,7 @@ from jaxcert.numerics._rounding import cast
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import probability
 from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
+from jaxcert.rollouts._certify_policy import sampled_tasks
 from jaxcert.rollouts._collect import batch_size, check_shapes
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, key_apart
@@ -119,7 +120,7 @@ def certify_adaptive(
     rule = prepare_rule(rows, level, env.support, bets=None, **limits)
     needed = _needed(until, num_tasks, rows, level, share, validate)
     policy = as_policy(policy)
-    state_bytes = check_shapes(env, policy, _some_task.eval_shape(env))
+    state_bytes = check_shapes(env, policy, sampled_tasks.eval_shape(env, key, 1))
     slots = batch_size(state_bytes, num_tasks if num_slots is None else num_slots, max_bytes)
     # The log's length is a power of two, so that another number of rollouts seldom recompiles.
     sizes = {"num_slots": slots, "capacity": 1 << (max_rollouts - 1).bit_length()}
@@ -170,11 +171,6 @@ def _needed(
             f"{1 - float(least):.4f} at this delta and beta, if all of them pass"
         )
     return jnp.broadcast_to(jnp.where(allowed > 0, num_tasks + 1 - allowed, num_tasks + 1), thresholds.shape)
-
-
-@functools.partial(jax.jit, static_argnames="env")  # traced once
-def _some_task(env: MultiTaskEnv) -> Any:
-    return env.sample_tasks(jax.random.key(0), 1)
 
 
 # --- the run ------------------------------------------------------------------------------------------------------

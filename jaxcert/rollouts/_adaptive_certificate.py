@@ -44,13 +44,8 @@ class AdaptiveCertificate:
     rollout_return: jax.Array
     deterministic: bool | None = dataclasses.field(metadata={"static": True})
 
-    def __str__(self) -> str:
-        return f"{self.certificate}\n{_UNDECLARED}" if self._gave_up_successes() else str(self.certificate)
-
     def __repr__(self) -> str:
-        binary = self.state.is_binary
-        rule = f", binary={bool(binary)}" if holds_values(self) and not binary.ndim else ""
-        return f"{type(self).__name__}({self.certificate!r}{rule})"
+        return f"{self.certificate!r}\n{_UNDECLARED}" if self._gave_up_successes() else repr(self.certificate)
 
     def _gave_up_successes(self) -> bool:
         """Whether tasks were given up by bets that are not made for the returns, all of which are 0 or 1."""

@@ -35,11 +35,8 @@ class PolicyCertificate:
     tasks: Any
     deterministic: bool | None = dataclasses.field(metadata={"static": True})
 
-    def __str__(self) -> str:
-        return str(self.certificate)
-
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.certificate!r})"
+        return repr(self.certificate)
 
 
 def certify_policy(
@@ -101,7 +98,7 @@ def certify_policy(
     settings["validate"] = validate
     check_settings(env, thresholds, num_tasks, num_rollouts, **settings)
     key_tasks, key_rollouts = jax.random.split(key_apart(key))
-    policy, tasks = as_policy(policy), _sampled(env, key_tasks, num_tasks)
+    policy, tasks = as_policy(policy), sampled_tasks(env, key_tasks, num_tasks)
     sizes = {"num_rollouts": num_rollouts, "max_bytes": max_bytes}
     returns = collect(env, policy, tasks, key_rollouts, **sizes, validate=validate)
     certificate = certify(returns, thresholds, support=env.support, **settings)
@@ -117,5 +114,6 @@ def check_settings(env: MultiTaskEnv, thresholds: Any, num_tasks: Any, num_rollo
 
 
 @functools.partial(jax.jit, static_argnames=("env", "num_tasks"))
-def _sampled(env: MultiTaskEnv, key: jax.Array, num_tasks: int) -> Any:
+def sampled_tasks(env: MultiTaskEnv, key: jax.Array, num_tasks: int) -> Any:
+    """The tasks, compiled; its ``eval_shape`` traces once."""
     return env.sample_tasks(key, num_tasks)

@@ -31,7 +31,10 @@ def _numbers(space: Any, action: Any) -> Any:
     """The action as an array, or as a scalar, by which tables of transitions are looked up; None if it does not fit."""
     if hasattr(action, "detach"):  # a tensor of PyTorch, which may have a gradient or be on a GPU
         action = action.detach().cpu().numpy()
-    array, is_whole = np.asarray(action), np.dtype(space.dtype).kind != "f"
+    try:
+        array, is_whole = np.asarray(action), np.dtype(space.dtype).kind != "f"
+    except ValueError:  # lists of unequal lengths
+        return None
     fits = array.shape == space.shape and array.dtype.kind in ("biu" if is_whole else "biuf")
     if not fits or not np.all(np.isfinite(array)):
         return None

@@ -70,9 +70,9 @@ def brax_policy(make_policy: Callable[..., Callable], params: Any, *, determinis
     return Policy(_Made(make_policy, deterministic), params, deterministic)
 
 
-def digest(params: Any, *more: bytes) -> str:
-    """SHA-256 of some contents and of arrays with their types and shapes; each after its length."""
-    parts = list(more)
+def digest(params: Any) -> str:
+    """SHA-256 of arrays with their types and shapes; each after its length."""
+    parts: list[bytes] = []
     for leaf in map(_plain, jax.tree.leaves(params)):
         parts += [f"{leaf.dtype} {leaf.shape}".encode(), leaf.tobytes()]
     return hashlib.sha256(b"".join(len(part).to_bytes(8, "big") + part for part in parts)).hexdigest()

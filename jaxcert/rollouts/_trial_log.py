@@ -1,7 +1,6 @@
 """The log of an experiment, one line each for the declaration, trials and withdrawals; and its result.
 
-A log has two advantages over the archive of an adaptive run: earlier lines are never missing while a line is added, and
-it also keeps trials that no longer count, such as withdrawn ones.
+Earlier lines are never missing while a line is added, and trials that no longer count, such as withdrawn ones, are kept.
 """
 
 import datetime

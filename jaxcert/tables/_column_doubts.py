@@ -72,7 +72,8 @@ def log_of_training(it: Beside) -> Found:
 def few_entries(it: Read) -> Found:
     """Rows of a task differ in columns of few entries, which neither a name nor a numbering explains."""
     told = [f"column {each.name!r:.42}" for each in it.beside if _may_separate(each)]
-    return {"names": listed(told, width=50)} if told else None
+    picked = " (--where, --policy), or the name of the column (--trial) if it numbers trials" * it.are_picked
+    return {"names": listed(told, width=50), "picked": picked} if told else None
 
 
 def _may_separate(it: Beside) -> bool:

@@ -79,6 +79,11 @@ def test_a_threshold_that_was_not_certified():
     lower = jnp.linspace(0, 1, 50)
     with pytest.raises(ValueError, match=r"^0.62 is none of the 3 thresholds; expected one of them"):
         certify_lower_bounds(lower, [0.1, 0.3, 0.7], delta=0.1, beta=0.05).at(0.62)
+    some = certify_lower_bounds(lower, [np.nan, 0.3], delta=0.1, beta=0.05, validate=False)
+    for number in (np.nan, np.inf, -np.inf, 0.62):
+        with pytest.raises(ValueError, match="is none of the 2 thresholds"):
+            some.at(number)
+    assert str(some.at(0.3)) == str(some[1])
     levels = jax.vmap(lambda level: certify_lower_bounds(lower, level, delta=0.1, beta=0.05))(jnp.array([0.1, 0.3]))
     with pytest.raises(ValueError, match="the same for all"):
         levels.at(0.1)

@@ -253,6 +253,7 @@ SENT = [
     (PAIRS, "task,return\na,1\nb,0\n", 2, 0, ["task b begins after 1 of 2 rollouts of task a"]),
     (PAIRS, "task,return\na,1\na,0\nb,1\n", 2, 1, ["after 1 of 2 rollouts of task b, which is not recorded"]),
     (PAIRS, TWO_POLICIES, 2, 0, ["rows of the same task differ in column 'policy'"]),
+    (PAIRS, TWO_POLICIES.replace("policy", "mode"), 0, 6, ["column 'mode', of few entries", "rows of one of them\n"]),
     (PAIRS, "".join(f'{{"task": "a", "return": 1, "model": "{x}"}}\n' for x in "pq"), 2, 0, ["in column 'model'"]),
     (PAIRS, "".join(f'{{"task": "a", "return": 1, "agent": {{"name": "{x}"}}}}\n' for x in "pq"), 2, 0, ["'agent'"]),
     (FIVE, OF_STEPS.format("step"), 2, 0, ["column 'step' counts the steps of an episode"]),

@@ -175,6 +175,7 @@ def test_actions_of_several_parts_and_observations_of_text():
         {"gear": None, "pair": 0},
         {"gear": 0, "pair": ([0.0, np.nan], [0, 1])},
         {"gear": 0, "pair": ([0.0], [0, 1])},
+        {"gear": [[1], [1, 2]], "pair": 0},
         {"gear": 0, "pair": ([0.0, 0.0], [0, 257])},
     ],
 )

@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import os
 import re
 import shutil
 import subprocess
@@ -146,11 +147,15 @@ def test_the_digest_is_that_of_sha256sum(tmp_path):
         ("task=/x.parquet", "task=: expected a partition"),
         ("task=__HIVE_DEFAULT_PARTITION__/x.parquet", "expected a partition"),
         ("a=%ff/x.parquet", "'utf-8' codec can't decode byte 0xff"),
+        ("a=1/a=2/x.parquet", "a=2: is a partition a within another one"),
+        ("_a=1/x.parquet", "_a=1/x.parquet: its rows would be left out; expected no links to nothing, and no Parquet"),
+        (".old/x.parquet", ".old/x.parquet: its rows would be left out"),
+        ("_x.parquet", "_x.parquet: its rows would be left out"),
     ],
 )
 def test_what_is_no_part_of_a_folder_is_refused(tmp_path, name, words):
     folder = split(tmp_path / "d", rows(), [])
-    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
     (folder / name).write_bytes((folder / "part-0.parquet").read_bytes() if "/" in name else b"x")
     refused(folder, words)
 
@@ -172,6 +177,31 @@ def test_links_to_files_are_followed_but_no_file_counts_twice(tmp_path):
     assert read_summary(folder, support=(0, 1)).num_rollouts.sum() == N * M
     shutil.copy(elsewhere, folder / "part-1.parquet")
     refused(folder, "part-1.parquet: has the same content as part-0.parquet, byte for byte; expected no copies")
+    (folder / "part-1.parquet").unlink()
+    elsewhere.rename(tmp_path / "moved.parquet")
+    refused(folder, "holds no Parquet file")
+    saved(folder, "part-1.parquet", rows(1))
+    refused(folder, "part-0.parquet: its rows would be left out; expected no links to nothing")
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    path = saved(tmp_path, "a.parquet", rows())
+    find = _parts._policy_in
+
+    def touched(*args):
+        os.utime(path, ns=(0, 0))
+        return find(*args)
+
+    monkeypatch.setattr(_parts, "_policy_in", touched)
+    refused(tmp_path, "a.parquet: changed while it was read")
+
+
+@pytest.mark.parametrize("as_column", [pa.array, lambda entries: pa.array(entries).dictionary_encode()])
+def test_entries_of_all_row_groups_are_looked_at(tmp_path, as_column):
+    """A batch of categories, which pandas writes, ends with its row group."""
+    notes = as_column(["no"] * (N * M - 2) + ["human helped"] * 2)
+    saved(tmp_path, "a.parquet", rows().append_column("notes", notes), row_group_size=50)
+    refused(tmp_path, "notes")
 
 
 def test_equal_files_of_different_tasks_are_no_copies(tmp_path):
@@ -277,6 +307,12 @@ def test_labels_of_a_folder_are_asked_about_as_in_a_single_table(tmp_path, words
     for i, label in enumerate(LABELS[words]):
         saved(tmp_path, f"{i}.parquet", {"task": [label] * 2, "success": [True, i > 1]})
     refused(tmp_path, words, support=None, strict=True)
+
+
+def test_advice_on_a_folder_names_no_options_for_rows(tmp_path):
+    saved(tmp_path, "a.parquet", rows().append_column("mode", pa.array(["left", "right"] * (N * M // 2))))
+    with pytest.warns(UserWarning, match="in column 'mode', of few entries: .* expected rows of one of them$"):
+        read_summary(tmp_path, support=(0, 1))
 
 
 def test_an_outcome_of_a_folder_is_no_failure(tmp_path):

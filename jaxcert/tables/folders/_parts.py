@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import os
 import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -39,7 +40,7 @@ class Layout(NamedTuple):
 
 
 class Files:
-    """The files of a folder, which are all of one layout and one policy.
+    """The files of a folder, which are all of one layout and one policy; each is the same while it is read.
 
     ``task`` is a column or a partition; partitions ``across`` do not tell tasks apart.
     """
@@ -61,12 +62,16 @@ class Files:
         seen: dict[tuple[str, str | None], str] = {}
         for name, outer in self.parts.items():
             with in_file(self.folder / name), (self.folder / name).open("rb") as file:
+                before = os.fstat(file.fileno())
                 digest = self.digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
                 if other := seen.get((digest, outer.get(self.layout.columns.task))):  # rollouts would count twice
                     raise ValueError(f"has the same content as {other}, byte for byte; expected no copies")
                 seen[digest, outer.get(self.layout.columns.task)] = name
                 file.seek(0)
                 yield from self._rows(_parquet(file), outer, support)
+                after = os.fstat(file.fileno())
+                if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+                    raise ValueError("changed while it was read")  # the digest may be of other rows
 
     def _rows(
         self, parquet: Any, outer: Mapping[str, str], support: tuple[float, float]
@@ -99,7 +104,8 @@ def holds_parquet(path: Path) -> bool:
 def _parts_of(folder: Path) -> dict[str, dict[str, str]]:
     """The partitions around each file of a folder, by its path there with slashes.
 
-    Those that begin with `_` or `.`, such as `_SUCCESS`, are no data by convention. Links to files are followed.
+    Those that begin with `_` or `.`, such as `_SUCCESS`, are no data by convention; but a Parquet file among them is
+    refused, as is a link to nothing, since the rows that it stands for would be missing. Links to files are followed.
     """
     if not folder.is_dir():
         if folder.exists():
@@ -110,8 +116,23 @@ def _parts_of(folder: Path) -> dict[str, dict[str, str]]:
     names = sorted(Path(path).relative_to(folder).as_posix() for path in paths)
     if not names:
         raise ValueError(f"{folder}: holds no Parquet file, expected at least one")
+    rows = (path for path in folder.rglob("*") if path.suffix == _SUFFIX or not path.exists())
+    if missing := sorted({path.relative_to(folder).as_posix() for path in rows} - set(names)):
+        expected = "expected no links to nothing, and no Parquet files at paths where a name begins with _ or ."
+        raise ValueError(f"{folder / missing[0]}: its rows would be left out; {expected}")
     with in_file(folder):
-        return {name: dict(map(_partition, name.split("/")[:-1])) for name in names}
+        return {name: _partitions(name.split("/")[:-1]) for name in names}
+
+
+def _partitions(folders: Sequence[str]) -> dict[str, str]:
+    """The names and values of folders, the outermost first."""
+    found: dict[str, str] = {}
+    for folder in folders:
+        name, value = _partition(folder)
+        if name in found:  # tasks of one label would be merged
+            raise ValueError(f"{folder}: is a partition {name} within another one, expected each name once")
+        found[name] = value
+    return found
 
 
 def _partition(folder: str) -> tuple[str, str]:
@@ -140,6 +161,17 @@ def _rows_of(parquet: Any, columns: list[str], size: int) -> Iterator[Any]:
         if batch is None:
             return
         yield batch
+
+
+def _first_of(parquet: Any, columns: list[str], size: int) -> list[Any]:
+    """Batches with the first rows, at least as many as this size: a batch of categories ends with its row group."""
+    found, count = [], 0
+    for batch in _rows_of(parquet, columns, size):
+        found.append(batch)
+        count += len(batch)
+        if count >= size:
+            break
+    return found
 
 
 def _layout(parquet: Any, outer: Mapping[str, str], roles: Roles, across: Sequence[str]) -> tuple[list[str], Layout]:
@@ -181,8 +213,8 @@ def _policy_in(parquet: Any, label: str | None, layout: Layout) -> dict[str, str
     by = [layout.columns.task] * (not label) + [layout.columns.value] * (layout.values == "booleans")
     every = [name for name in told if told[name] and not _is_one_entry(parquet.metadata, name)]
     for names, size in (([name for name in told if name not in every], _LOOKED_AT), (every, parquet.metadata.num_rows)):
-        if names and (batch := next(_rows_of(parquet, [*by, *names], size), None)):
-            table = import_extra("pyarrow", "io").Table.from_batches([batch])
+        if names and (batches := _first_of(parquet, [*by, *names], size)):
+            table = import_extra("pyarrow", "io").Table.from_batches(batches)
             entries = functools.cache(lambda name, table=table: of_series(as_plain(table.column(name))))
             task = Coded(as_objects([label]), np.zeros(len(table), np.int64)) if label else entries(by[0])
             values = [entries(layout.columns.value)] if layout.values == "booleans" else []
