@@ -142,8 +142,8 @@ exit-status-of-verify cli/_verify_command.py
 - if not found.ok:
 + if False:
 file-replaced _files.py
-- if replace:
-+ if True:
+- (os.replace if replace else _move_to_free)(temporary, target)
++ os.replace(temporary, target)
 array-not-read-to-its-end _archive.py
 - if file.read(1):
 + if False:
