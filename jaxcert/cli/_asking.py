@@ -42,7 +42,7 @@ class Asking(NamedTuple):
         "P",
         "Failure probability of one task's lower bound. By default 0.05 for thresholds, the largest free value "
         "for safeties, delta / num_tasks with scenario; auto chooses one for each threshold. With soft, the "
-        "weight of the evidence; with attained, one for each threshold or safety by default.",
+        "weight of the evidence; with certify's attained, one for each threshold or safety by default.",
         parser=level,
     )
     bound: str | None = flag(

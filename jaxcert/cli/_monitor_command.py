@@ -11,7 +11,7 @@ import typer
 
 from jaxcert._files import content_of, in_file
 from jaxcert.cli import _console
-from jaxcert.cli._options import TASK, VALUE, argument, flag, option, options, reading_of, with_group
+from jaxcert.cli._options import argument, flag, option, options, reading_of, with_group
 from jaxcert.cli._outputs import check_distinct
 from jaxcert.monitoring import Monitor, MonitoredClaim, claim_of_record
 from jaxcert.monitoring._claims import has_successes
@@ -120,8 +120,10 @@ def command(
     certificate: Path | None = argument("[CERTIFICATE]", "File of `jaxcert certify --json`, to begin.", default=None),
     complete: bool = flag("Declare that each return is one of a whole episode.", "--complete"),
     change: bool = flag("Exit with 1 for a change at an unknown time, not the alarm.", "--change"),
-    task: str | None = TASK,
-    value: str | None = VALUE,
+    task: str | None = option("NAME", "Column of the tasks, a key in JSON; by default task_id or task."),
+    value: str | None = option(
+        "NAME", "Column of the outcomes; by default total_return, or return, score, success or passed."
+    ),
     *,
     wished: Wished,
 ) -> None:

@@ -183,9 +183,6 @@ class _Roles(NamedTuple):
     recipe: str | None = option("FILE", "A TOML file that describes the JSON files of another tool.")
 
 
-# For commands that read less than a file of returns.
-TASK, VALUE = _Roles._field_defaults["task"], _Roles._field_defaults["value"]
-
 # A decorator for a command with ``roles``: which options of the group were given, by the parameters of `read_returns`.
 with_roles = taking("roles", options_of(_Roles), dict)
 

@@ -54,9 +54,8 @@ class Planning(NamedTuple):
         "LINE", "In place of --threshold and --support, as in `jaxcert certify`, for columns of PILOT (repeatable)."
     )
     safety: list[Any] | None = several("S", "Wanted safety; several for the table")
-    budget: float | None = option("C", "What may be spent in all.")
-    cost_per_task: float = option("C", "Cost of a task.", default=0.0)
-    cost_per_rollout: float = option("C", "Cost of a rollout.", default=1.0)
+    budget: float | None = option("C", "What may be spent in all, where a rollout costs 1.")
+    cost_per_task: float = option("C", "Cost of a task besides its rollouts.", default=0.0)
     power: float = option("P", "Wanted probability of the certificate.", default=0.9)
     max_rollouts: int = option("M", "Most rollouts per task to consider.", default=100)
     design: list[str] | None = option("NAME", f"Only these of {', '.join(DESIGNS)} (repeatable).")
@@ -165,7 +164,7 @@ def _of_designs(asked: Planning, policies: Sequence[PolicySource], reading: dict
     if asked.requirement:
         asked.refuse("support", "threshold", words="--{name} is given; --requirement has its own")
     data = _pilots(asked, policies, reading)
-    others = ("threshold", "max_rollouts", "budget", "cost_per_task", "cost_per_rollout")
+    others = ("threshold", "max_rollouts", "budget", "cost_per_task")
     stated = {**asked.stated, **{name: getattr(asked, name) for name in others}}
     stated["safety"], known = asked.safety[0] if asked.safety else None, data[0].returns
     if asked.requirement:

@@ -48,9 +48,8 @@ def advise(
         For each threshold, or for all requirements together, an ``Advice``, or None where as much is certified as
         wanted. Of requirements it names the one without which most tasks more would pass. For successes with equally
         many trials in every task, it compares more tasks with more trials; with unequal numbers it is only about the
-        number of tasks, and None if that number could be enough. It is None for soft counts, a beta that the data
-        chose, and safety levels that hold together. With more misses than ``limit``, the list ends with the last
-        explained one.
+        number of tasks, and None if that number could be enough. It is None for soft counts and a beta that the
+        data chose. With more misses than ``limit``, the list ends with the last explained one.
 
     Raises:
         ValueError: for a certificate that answers a question without advice (``Question.advised``), such as a band or

@@ -91,15 +91,14 @@ class Design:
 
 
 class Costs(NamedTuple):
-    """Costs of a task and of a rollout, and the budget; None for no limit."""
+    """The cost of a task and the budget, where a rollout costs 1; None for no limit."""
 
     per_task: float = 0.0
-    per_rollout: float = 1.0
     budget: float | None = None
 
     def of_task(self, rollouts: np.ndarray | float) -> np.ndarray:
         """The cost of a task with this number of rollouts."""
-        return self.per_task + self.per_rollout * np.asarray(rollouts, np.float64)
+        return self.per_task + np.asarray(rollouts, np.float64)
 
     def tasks(self, unit: np.ndarray | float, most: int) -> np.ndarray:
         """How many tasks of that cost the budget allows, up to the most."""

@@ -30,7 +30,6 @@ def plan(
     safety: float | None = None,
     budget: float | None = None,
     cost_per_task: float = 0.0,
-    cost_per_rollout: float = 1.0,
     power: float = 0.9,
     max_rollouts: int = 100,
     designs: tuple[str, ...] | None = None,
@@ -54,9 +53,8 @@ def plan(
         threshold: B, needed unless requirements are given.
         requirements: in place of a threshold and a support, as in ``certify_requirements``.
         safety: s in (0, 1), needed.
-        budget: what tasks and rollouts may cost in all, in the unit of the costs; by default rollouts.
-        cost_per_task: of sampling a task, in any unit.
-        cost_per_rollout: of one rollout, in the same unit.
+        budget: what tasks and rollouts may cost in all; the unit is the cost of a rollout.
+        cost_per_task: of sampling a task, in the same unit.
         power: the probability with which the certificate is wanted, in (0, 1).
         max_rollouts: the most rollouts per task that are considered, up to 1024.
         designs: names of the designs to consider; by default all that suit the returns.
@@ -85,7 +83,7 @@ def plan(
         wish = check_wish((0, 1), delta, 1.0, safety)._replace(sides=sides)
     else:
         raise ValueError("requirements are given with a threshold or a support; each of them has its own")
-    goal = _goal(wish, Costs(cost_per_task, cost_per_rollout, budget), power)
+    goal = _goal(wish, Costs(cost_per_task, budget), power)
     check_trials(max_rollouts)
     source = PilotOfMetrics(pilot, wish.sides) if wish.sides else PilotReturns(pilot, support_of(pilot, support))
     simulation = Simulation(source, goal.wish, max_rollouts, (seed,))
@@ -119,11 +117,9 @@ def plan(
 
 def _goal(wish: Wish, costs: Costs, power: float) -> Goal:
     check_open_unit("power", power)
-    for name, value in zip(("cost_per_task", "cost_per_rollout", "budget"), costs, strict=True):
+    for name, value in zip(("cost_per_task", "budget"), costs, strict=True):
         if value is not None and not (value >= 0 and math.isfinite(value)):
             raise ValueError(f"{name} is {value}; expected a number of at least 0")
-    if costs.per_task + costs.per_rollout <= 0:
-        raise ValueError("cost_per_task and cost_per_rollout are both 0; expected one above 0")
     return Goal(wish, costs, power)
 
 

@@ -1,6 +1,6 @@
 """The log of an experiment, one line each for the declaration, trials and withdrawals; and its result.
 
-No earlier line is missing while one is added, and trials that no longer count, such as withdrawn ones, are kept.
+Earlier lines are never missing while a line is added, and trials that no longer count, such as withdrawn ones, stay.
 """
 
 import datetime

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert._archive import array_names, read_arrays, whole_array
+from jaxcert._arrays import array_names, read_arrays, whole_array
 from jaxcert._files import check_output, check_suffix, content_of, damage_told, in_file, parsed, whole_file
 from jaxcert._types import Array
 from jaxcert.returns._labels import check_printable

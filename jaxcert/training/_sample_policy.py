@@ -5,7 +5,7 @@ from importlib import resources
 import jax
 import jax.numpy as jnp
 
-from jaxcert._archive import read_arrays
+from jaxcert._arrays import read_arrays
 from jaxcert.rollouts import Policy
 from jaxcert.tasks.zones._network import sequence_policy
 

@@ -80,7 +80,6 @@ REFUSED: list[tuple[Callable, dict[str, Any], list]] = [
             ({"power": 1.0}, "power is 1"),
             ({"budget": -1.0}, "budget is -1.0"),
             ({"cost_per_task": np.nan}, "cost_per_task is nan"),
-            ({"cost_per_rollout": 0.0}, "are both 0"),
             ({"max_rollouts": 0}, "max_rollouts is 0"),
             ({"max_rollouts": 5000}, "expected a whole number from 1 to 1,024"),
             ({"designs": ("best",)}, "design is 'best'; expected one of betting, attained, clopper"),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert._archive import members_of
+from jaxcert._arrays import members_of
 from jaxcert._extras import import_extra
 from jaxcert._files import damage_told, in_file
 from jaxcert.tables._arranged import arrange, check_pairs, check_rows

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert._archive import read_arrays
+from jaxcert._arrays import read_arrays
 from jaxcert._extras import import_extra
 from jaxcert._files import damage_told, parsed
 from jaxcert.tables._file_tables import text_table
