@@ -44,8 +44,8 @@ def _remedy(path: Path, options: dict[str, Any], expected: Mapping[str, str | No
         parts = ("task", "successes" if "successes" in expected else "value", "trials")
         counts = {name: expected[name] for name in parts if expected.get(name)}
         return (
-            f"if {expected['trials']} is how often the policy tried a task, and no number of tests or of "
-            f"parts of a task, for example: {typed_with(_flags(counts), without=['--value'])}"
+            f"if each row is a task of one policy, and {expected['trials']} is how often it tried the task, and no "
+            f"number of tests or of parts of it, for example: {typed_with(_flags(counts), without=['--value'])}"
         )
     added = _flags(expected)
     if unread and len(expected) == 1:

@@ -34,7 +34,7 @@ _MIXED = re.compile("[0-9][a-zA-Z]")
 _COUNTED, _NUMBERED = re.compile(r"(.+?)\s*#\s*([0-9]+)"), re.compile(r"([^0-9]*)([0-9]{1,9})", re.ASCII)
 _SELECTED = {"best", "bo", "maj", "pass"}
 _BEST = re.compile(r"(?<![^\W_])(best|bo|maj)[\W_]*(of[\W_]*)?[0-9]|pass(@|_at_)[0-9]")
-_STEPS = re.compile("[0-9.]+[kKmM]")
+_STEPS, _BEFORE_NUMBER = re.compile("[0-9.]+[kKmM]"), re.compile(r"([^\W\d_]+)[\W_]*(?=[0-9])")
 _REMARK = re.compile(r"[(\[{][^)\]}]*")
 _OF_POLICY = re.compile(rf"(?<![^\W_])({'|'.join(WORDS.policies)})\s*[=:]", re.IGNORECASE)
 _FIRST_WORD, _LAST_WORD = re.compile(r"([^\W_]+)[\W_]+(.+)"), re.compile(r"(.+?)[\W_]+([^\W_]+)[\W_]*")
@@ -123,7 +123,7 @@ def _are_moments(it: Labels) -> bool:
     """As ckpt_1 and ckpt_2, or 1000, 2000 and 3000, or 0.5M and 1M; and trials that number anything but trials."""
     if it.of == "tasks" and len(it.texts) < 3:
         return False
-    words = WORDS.policies | WORDS.known_policies | WORDS.labelled_moments | {"seed", "epoch"}
+    words = WORDS.policies | WORDS.known_policies | WORDS.labelled_moments
     stems = {DIGITS.sub("", text) for text in it.texts}
     told = words_in(*stems) if len(stems) == 1 else set()
     if it.of == "trials" and not told <= WORDS.labelled_trials:
@@ -132,8 +132,9 @@ def _are_moments(it: Labels) -> bool:
     is_long = len(found) == len(it.texts) > 2 and len({each[1] + each[4] for each in found}) == 1
     step = math.gcd(*np.diff(np.asarray([*map(_long_number, found)], object))) if is_long else 0
     are_steps = len(it.texts) > 2 and all(map(_STEPS.fullmatch, it.texts))
-    are_moments = it.of == "tasks" and told & words and told <= words | WORDS.beside_moments
-    return bool(are_moments) or step >= _LONG_STEP or are_steps
+    before = {*_BEFORE_NUMBER.findall(it.first.lower())} & WORDS.labelled_moments
+    tells_of = told & WORDS.weights or (told & words and (before or told <= words | WORDS.beside_moments))
+    return bool(it.of == "tasks" and tells_of) or step >= _LONG_STEP or are_steps
 
 
 def _long_number(found: re.Match[str]) -> int:
@@ -187,7 +188,7 @@ def _have_stems(it: Labels) -> bool:
 def ask_about_parts(columns: Columns, parts: Sequence[Any], label: Callable[[Columns], Coded]) -> None:
     """Warn of a label of several columns if one of them may vary from trial to trial; ``label`` joins some columns."""
     whole = label(columns)
-    for part in () if all(words_in(part) & WORDS.places for part in parts) else parts[::-1]:
+    for part in () if all(tells(part).place and not words_in(part) & WORDS.groups for part in parts) else parts[::-1]:
         rest = ",".join(str(each) for each in parts if each != part)
         entries, others = (label(columns._replace(task=each)) for each in (part, rest))
         groups = [numbered for name, numbered in ((part, others), (rest, entries)) if words_in(name) & WORDS.groups]

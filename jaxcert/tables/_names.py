@@ -46,8 +46,9 @@ class Tells:
         self.policies = bool(words & WORDS.policies) and words <= WORDS.of_policies  # rather than something of them
         # They may tell policies, conditions or groups of tasks apart.
         self.apart = bool(of_conditions or self.policies or text in WORDS.apart_names)
-        # Groups or places of tasks, or what stands on the way to records of JSON.
-        self.place = bool(words & (WORDS.groups | WORDS.places)) or name.startswith("$")
+        # Groups or places of tasks and nothing else, or what stands on the way to records of JSON.
+        of_places = WORDS.groups | WORDS.places
+        self.place = bool(words & of_places and words <= of_places | WORDS.labels) or name.startswith("$")
         self.aside = says(name, WORDS.aside) or says(name, WORDS.counted)  # they say which trials are set aside
         self.ending = bool(words & WORDS.endings) or self.aside  # they may say how a trial ended
         # They say more than the table, if they are no task, trial or value.

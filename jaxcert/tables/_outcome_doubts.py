@@ -39,6 +39,11 @@ def check_sense(name: str, returns: np.ndarray) -> None:
     judge((failures, costs), Outcomes(name, returns))
 
 
+def ask_about_copies(name: str, returns: np.ndarray) -> None:
+    """Warn of an array [n, m] of which some trials are those of others."""
+    judge((pasted,), Outcomes(name, returns))
+
+
 def failures(it: Outcomes) -> Found:
     """Zeros and ones, of which a one is a failure: incorrect, or not_solved."""
     return it.are_coins and bool(_told_failures(it.name))
@@ -116,11 +121,12 @@ def copies_of_counts(it: Outcomes) -> Found:
 
 
 def pasted(it: Outcomes) -> Found:
-    """The outcomes of each task repeat, all in their order or one by one, in several tasks of which some differ.
+    """The outcomes of each task repeat, in their order or one by one, in several tasks of which some differ.
 
-    By chance a task of four that differ repeats with a probability of at most 1/7.
+    By chance a task of four that differ repeats with a probability of at most 1/7. Without rows they are [n, m].
     """
-    places, values = it.read.task.places, np.stack(it.counts)
+    places = np.indices(it.returns.shape)[0].ravel() if it.read is None else it.read.task.places
+    values = np.stack(it.counts or [it.returns.ravel()])
     order, sizes = np.argsort(places, kind="stable"), np.bincount(places)
     values, rows = values[:, order], places[order]
     size, start = sizes[rows], (np.cumsum(sizes) - sizes)[rows]

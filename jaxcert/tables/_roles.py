@@ -243,8 +243,8 @@ def checked(names: list[Any], roles: Roles, hint: str = "") -> Columns:
             also = "".join(f"--task {quote(name)} " for name in only_other(names, columns, trials).values())
             raise ValueError(
                 f"{absent}, which look like a column for each trial; expected one row per trial, with columns such as "
-                "task, trial and score; or, if each of several columns is one more trial of the same policy, all of "
-                f"these as value ({also}--value {','.join(trials)!r})"
+                "task, trial and score; or, if each row is a task, and each of several columns one more trial of the "
+                f"same policy, all of these as value ({also}--value {','.join(trials)!r})"
             )
     if missing:
         raise _not_named(names, columns, missing, f"{absent}{hint}")

@@ -21,7 +21,7 @@ from jaxcert.tables._doubts import WORDS, listed, tell, words_in
 from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
 from jaxcert.tables._label_doubts import ask_about_labels
 from jaxcert.tables._names import may_tell_tasks, tells
-from jaxcert.tables._outcome_doubts import check_sense
+from jaxcert.tables._outcome_doubts import ask_about_copies, check_sense
 from jaxcert.tables._read import Read
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Columns, Roles, may_be_proposed
@@ -227,6 +227,7 @@ def _checked_returns(returns: np.ndarray, name: str) -> np.ndarray:
         raise ValueError(f"{shape}{way_on if count else ''}")
     if returns.size == 0:
         raise ValueError(f"{name} has shape {returns.shape}, expected at least one task and one rollout")
+    ask_about_copies(name, returns)
     if returns.dtype == bool:
         return returns
     narrow = returns.dtype.kind == "f" and returns.dtype.itemsize <= 4

@@ -203,7 +203,7 @@ HINTS = [
     (of("policy,task,success", ARMS_AND_ALL), "compare t.csv --policy policy --delta 0.1 => holds the entry 'Average'"),
     (
         {"task": [*"abcdef"], "pass_rate": [0.8, 1, 0.4, 1, 1, 0.2], "n": 10},
-        "ASK => if n is how often the policy tried a task, and no number of tests",
+        "ASK => if each row is a task of one policy, and n is how often it tried the task, and no number of tests",
     ),
     ({"task": [*"ab"], "completion_rate": 0.6, "n": 5}, "ASK => !--value completion_rate"),
     (SCENES | {"scene": [*"xxxyyy"]}, "ASK => --task task,scene"),

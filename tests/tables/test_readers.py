@@ -231,7 +231,8 @@ SAID = [
     *((of_labels(*pair, "other"), "(if they are one task, it is counted twice)") for pair in ALIKE),
     *((of_labels(*labels.split(), "1 12", "11 2"), "") for labels in APART.split(",")),
     *((f"task{a}return\na{a}1{b}234\nb{a}987\n", "(sets thousands apart)") for a, b in (";.", ";,", "\t,", ",.")),
-    ("task,scene,episode,success\na,s,0,1\na,t,0,1\n", "they differ in scene: expected as trial what tells the tri"),
+    ("task,scene,episode,success\na,s,0,1\na,t,0,1\n", "where tasks of other scene are other tasks, both as task"),
+    ("env,training_level,trial,success\na,4,0,1\na,8,0,1\n", "apart (--trial), or rows of one policy alone"),
     (of_labels("a", "task", "b"), "row 2: task is 'task', expected the names of columns in the first line alone"),
     *(
         (
@@ -270,6 +271,15 @@ SAID = [
     *(
         (of_trials(lambda i, j, x=x: x.format(i + 1), lambda i, j: j), "(if these tell policies)")
         for x in ("it{}", "0.{}M", "0.{}M frames", "{}000.0", "{}e5", "{}00_000", "update_{}", "lr={}e-4", "llama-{}b")
+        + (
+            "dagger_iter_{}",
+            "last-v{}.ckpt",
+            "actor_{}.onnx",
+            "after {} episodes",
+            "{}B tokens",
+            "{} demos",
+            "rollout {}",
+        )
     ),
     *(
         (of_trials(lambda i, j: f"k{i}", lambda i, j, x=x: x.format(j, i)), "(labels of trials are such as)")
@@ -318,6 +328,15 @@ def test_short_bytes_and_lists_of_a_table_are_looked_at(tmp_path, entries):
     parquet.write_table(pytest.importorskip("pyarrow").table(rows), tmp_path / "r.parquet")
     with pytest.warns(UserWarning, match="column 'network'"):
         assert "network" in read_returns(tmp_path / "r.parquet", trial=None).unread
+
+
+@pytest.mark.parametrize("copied", [lambda x: np.tile(x, (1, 3)), lambda x: np.repeat(x, 2, axis=1)])
+@pytest.mark.parametrize("name", ["r.npz", "r.npy"])
+def test_copies_in_an_array_are_asked_about(tmp_path, name, copied):
+    returns = copied(np.random.default_rng(0).random((30, 4)) < 0.8)
+    np.savez(tmp_path / name, returns=returns) if name == "r.npz" else np.save(tmp_path / name, returns)
+    with pytest.warns(UserWarning, match=f"outcomes of each task repeat {returns.shape[1] // 4} times"):
+        read_returns(tmp_path / name)
 
 
 def test_an_array_of_failures_is_refused(tmp_path):
