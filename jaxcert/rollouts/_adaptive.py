@@ -22,7 +22,7 @@ from jaxcert.rollouts._collect import batch_size, check_shapes
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, key_apart
 from jaxcert.rollouts._rounds import SCHEDULES, Limits, Worker, go_on
-from jaxcert.sequential._rule import MOST_ROLLOUTS, Bets, Settings, prepare_rule, takes_table
+from jaxcert.sequential._rule import MOST_ROLLOUTS, Settings, prepare_rule, takes_table
 from jaxcert.sequential._wealth import SequentialState, certificate_of, start
 
 _MOST_ROLLOUTS = 2**28
@@ -41,7 +41,6 @@ def certify_adaptive(
     until: Numeric | Sequence[float] | None = None,
     schedule: str = "round_robin",
     give_up: float | None = None,
-    bets: Bets | None = None,
     binary: bool | None = None,
     max_rollouts_per_task: int | None = None,
     num_slots: int | None = None,
@@ -70,9 +69,8 @@ def certify_adaptive(
         until: wanted safety, a scalar or [t]: at a threshold where it is certified, no task is continued.
         schedule: "round_robin", the open task with the fewest rollouts, or "closest", the one closest to passing.
         give_up: as in ``certify_sequential``.
-        bets: as in ``sequential.init``.
-        binary: as in ``sequential.init``. By default what ``env.binary`` declares, unless bets are given, levels are
-            traced, or more than 2000 rollouts per task are wanted.
+        binary: as in ``sequential.init``. By default what ``env.binary`` declares, unless levels are traced, or
+            more than 2000 rollouts per task are wanted.
         max_rollouts_per_task: the number of rollouts after which a task is left. By default there is none; for binary
             returns it is four times the mean that ``max_rollouts`` allows, at most 2000.
         num_slots: how many rollouts run side by side, at most; by default one per task. Fewer waste fewer at the end.
@@ -115,11 +113,11 @@ def certify_adaptive(
     level = probability("beta", USUAL_BETA if beta is None else beta, dtype, "nearest", **checks)
     rows: Any = prepare_thresholds(thresholds, dtype, validate)
     if binary is None:
-        binary = env.binary and bets is None and takes_table(max_rollouts_per_task, (rows, level))
+        binary = env.binary and takes_table(max_rollouts_per_task, (rows, level))
     if binary and max_rollouts_per_task is None:
         max_rollouts_per_task = _most_per_task(max_rollouts, num_tasks)
     limits = {"give_up": give_up, "max_rollouts_per_task": max_rollouts_per_task, "binary": binary}
-    rule = prepare_rule(rows, level, env.support, bets=bets, **limits)
+    rule = prepare_rule(rows, level, env.support, bets=None, **limits)
     needed = _needed(until, num_tasks, rows, level, share, validate)
     policy = as_policy(policy)
     state_bytes = check_shapes(env, policy, sampled_tasks.eval_shape(env, key, 1))
