@@ -153,6 +153,7 @@ def test_what_update_refuses(returns, tasks, message):
         ({"beta": 1.0}, "beta is 1"),
         ({"bets": iter([])}, "expected a list of numbers"),
         ({"bets": iter([2.0])}, "bets hold 2.0"),
+        ({"bets": [0.5, "predictable"]}, r"bets hold 'predictable'; expected numbers in \(0, 1\]"),
     ],
 )
 def test_what_init_refuses(arguments, message):
