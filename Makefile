@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 .PHONY: demo test long-tests test-all budget lint docs proofs notebooks benchmark release clean
 
 demo: $(STAMP)
-	$(BIN)/jaxcert demo --force
+	rm -rf jaxcert-demo && $(BIN)/jaxcert demo
 
 # What is exact to the last bit, and what computes for long, is tested as users compile it; all else with programs that
 # compile three times as fast, and run more slowly (tests/compilations.py).
@@ -100,7 +100,7 @@ core: .venvs/core/.installed
 
 cli: .venvs/cli/.installed
 	rm -rf .venvs/cli/run && mkdir .venvs/cli/run
-	cd .venvs/cli/run && ../bin/jaxcert demo --quiet --out demo >demo.txt && ls demo/*.png >/dev/null
+	cd .venvs/cli/run && ../bin/jaxcert demo --out demo >demo.txt && ls demo/*.png >/dev/null
 	cd .venvs/cli/run && ../bin/python -c "import jaxcert, numpy; numpy.savez('r.npz', returns=jaxcert.sample_returns('cheetah'))" && \
 	  ../bin/jaxcert certify r.npz --support 0 1000 --threshold 500 --delta 0.01 --json r.json --report r.html --quiet && \
 	  ../bin/jaxcert verify r.json r.npz

@@ -60,6 +60,26 @@ def test_an_array_with_bytes_left_over_is_refused():
         read_arrays(content.getvalue(), ["a"])
 
 
+@pytest.mark.parametrize("names", [("a.npy", "a.npy"), ("a.npy", "a"), ("a", "a.npy"), ("b.npy", "a.npy", "a.npy")])
+@pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
+def test_an_array_that_is_there_twice_has_no_meaning(names):
+    """NumPy takes the first or the last, other readers another one; so do they of two archives in a row."""
+    content, array = io.BytesIO(), io.BytesIO()
+    np.save(array, np.ones(3))
+    with zipfile.ZipFile(content, "w") as archive:
+        for name in names:
+            archive.writestr(name, array.getvalue())
+    with pytest.raises(ValueError, match="holds 2 arrays 'a'; expected each name once"):
+        read_arrays(content.getvalue(), ["b"])
+    with pytest.raises(ValueError, match="its archive follows other content"):
+        read_arrays(packed(**ARRAYS) * 2, ["a"])
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("a", "hello")
+    with pytest.raises(ValueError, match="'a' is no array"):
+        read_arrays(content.getvalue(), ["a"])
+
+
 def test_what_is_missing_or_pickled_is_told_in_words():
     with pytest.raises(ValueError, match="has no array 'w', found 'a', 'b', 't', 's'; expected one of that name"):
         read_arrays(packed(**ARRAYS), ["a", "w"])

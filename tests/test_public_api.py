@@ -18,7 +18,7 @@ PACKAGES = [
 DOCUMENTED = ["jaxcert"]
 for _names in (
     "baselines.interval_mdp bounds diagnostics monitoring numerics planning report returns returns.summaries rollouts",
-    "sequential sweep tasks tasks.bridge_world tasks.locomotion tasks.ltl tasks.pendulum tasks.simple_grid",
+    "sequential sweep tasks tasks.bridge_world tasks.locomotion tasks.pendulum tasks.simple_grid",
     "tasks.zones training",
 ):
     DOCUMENTED += [f"jaxcert.{name}" for name in _names.split()]

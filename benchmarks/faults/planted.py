@@ -153,7 +153,7 @@ mask-of-a-slice-forgotten sweep/_slices.py
 gravity-upwards tasks/pendulum.py
 - - _GRAVITY / length * jnp.sin(state.angle)
 + + _GRAVITY / length * jnp.sin(state.angle)
-avoided-until-reached tasks/ltl/_progression.py
+avoided-until-reached tasks/zones/_formula.py
 - kept = ~jnp.any(task.avoid & holds, axis=-1) & ~after
 + kept = ~after
 delta-spent-twice training/_checkpoint_budget.py

@@ -18,7 +18,6 @@ import importlib.util
 import re
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -39,7 +38,6 @@ def main(arguments: list[str] | None = None) -> int:
     given.add_argument("--quick", action="store_true", help="few cases, and of the timings certify alone")
     given.add_argument("--out", type=Path, help="by default benchmarks/results/gpu-DEVICE.csv")
     options = given.parse_args(arguments)
-    warnings.filterwarnings("ignore", "scenario at beta", UserWarning)
     print(machine())
     if jax.default_backend() != "gpu":
         print(f"no GPU: all figures are those of the {jax.default_backend()}", file=sys.stderr)

@@ -11,7 +11,6 @@ Learning, ICML 2026, arXiv:2602.02098.
 """
 
 import time
-import warnings
 from pathlib import Path
 
 from benchmarks._common import parser
@@ -35,7 +34,6 @@ def main(arguments: list[str] | None = None) -> None:
         print(*(f"{each.name:16}{each.shows}" for each in chosen), sep="\n")
         return
     options.out.mkdir(parents=True, exist_ok=True)
-    warnings.filterwarnings("ignore", "scenario at beta", UserWarning)
     for experiment in chosen:
         print(f"== {experiment.name}: {experiment.shows}", flush=True)
         print(_run(experiment, options.out, full=options.full), flush=True)

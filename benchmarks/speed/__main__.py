@@ -25,7 +25,6 @@ collect     `collect`, `certify_policy` and `certify_adaptive` beside a `vmap` o
 import functools
 import os
 import sys
-import warnings
 from pathlib import Path
 
 os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "false"  # read when JAX is imported
@@ -51,7 +50,6 @@ def main() -> None:
     given = options.parse_args()
     parts = {**PARTS, "floors": functools.partial(floors, given.megabytes)}
     wanted, rows = given.only or PARTS, []
-    warnings.filterwarnings("ignore", "scenario at beta", UserWarning)
     for name in wanted:
         if name in PARTS:
             rows += shown(parts[name]())

@@ -9,21 +9,16 @@ import jax
 import numpy as np
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._access import ByThreshold
+from jaxcert.certificates._answer import ByThreshold
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._figures import (
-    NOTHING,
     REWEIGHTED,
     SAMPLED,
     Status,
-    Told,
-    at_least,
     ceil_to,
     floor_figures,
     floor_to,
-    in_hundred,
     nothing,
-    reach,
 )
 from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.returns._paired import Paired
@@ -155,7 +150,7 @@ class Certificate(ByThreshold):
             return new_task_from(self.source)
         # A smaller radius is covered, so it is rounded down.
         one = f"the {self.source} one" if self.source in (SAMPLED, REWEIGHTED) else f"that of tasks from {self.source}"
-        return f"a new task from {_NEAR[self.divergence].format(floor_figures(float(self.radius)), one)}"
+        return f"a new task from {_NEAR[str(self.divergence)].format(floor_figures(float(self.radius)), one)}"
 
     def _decimal(self, name: str, value: Any) -> str:
         """An upper end does not hold at a lower threshold, below the float before it."""
@@ -165,28 +160,19 @@ class Certificate(ByThreshold):
         before = float(np.nextafter(held, held.dtype.type(-np.inf)))
         return shown if float(shown) >= before else repr(float(held))
 
-    def _told(self, index: int) -> Told:
+    def _told(self, index: int) -> str:
         safety, status = self._held(index, "safety", "status")
-        shown, what = self._decimal("thresholds", np.asarray(self.thresholds)[index]), with_article(self.quantity)
-        none, words = nothing(f"{what} of at least {shown}"), f"on {self._new_task}, the {self.quantity} is at least"
-        about = self._new_task.removeprefix("a new task ")
+        shown = self._decimal("thresholds", np.asarray(self.thresholds)[index])
+        words = f"on {self._new_task}, the {self.quantity} is at least {shown} with"
+        if not safety > 0 if self.safety_upper is None else status == Status.VACUOUS:
+            return nothing(f"{with_article(self.quantity)} of at least {shown}")
         if self.safety_upper is not None:
-            (upper,), certified = self._held(index, "safety_upper"), status == Status.CERTIFIED
-            ends = f"{shown} with a probability between {floor_to(safety, 4)} and {ceil_to(upper, 4)}"
-            note = "" if certified else f" ({Status(status).advice})"
-            least, most = in_hundred(safety), in_hundred(upper, up=True)
-            told = none if status == Status.VACUOUS else none._replace(sentence=f"{words} {ends}.{note}")
-            claim, about = f"Between {least} and {most} in 100 new tasks", f"{about} {reach(most)} {what} of {shown}"
-            return told._replace(claim=claim, about=about) if certified else told
-        if not safety > 0:
-            return none
-        claim, count = at_least(safety)
-        about = f"{about} {reach(count)} {what} of {shown}"
+            (upper,), note = self._held(index, "safety_upper"), self._note(index, *set(Status) - {Status.CERTIFIED})
+            return f"{words} a probability between {floor_to(safety, 4)} and {ceil_to(upper, 4)}.{note}"
         note = self._note(index, Status.INFEASIBLE, Status.INVALID_INPUT, Status.UNSOUND)
         if status == Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
             note = " (no more than the lower end of the support: lower the safety, or sample more tasks or rollouts)"
-            claim, about = NOTHING, "about more than the lower end of the support"
-        return Told(f"{words} {shown} with probability at least {floor_to(safety, 4)}.{note}", claim, about)
+        return f"{words} probability at least {floor_to(safety, 4)}.{note}"
 
     def violated(self, index: int) -> np.ndarray | None:
         """The tasks that count as violations at one threshold, bool[n]; None where tasks were weighed."""

@@ -18,7 +18,7 @@ from jaxcert.certificates._arguments import (
 from jaxcert.certificates._certificate import Certificate, answer, quantity_of, source_of
 from jaxcert.certificates._counting import recounted, solved
 from jaxcert.certificates._question import Question
-from jaxcert.certificates._registry import METHODS, OF_WEIGHTED, defaults, proven, warned
+from jaxcert.certificates._registry import METHODS, OF_WEIGHTED, defaults, proven
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes
 from jaxcert.returns._sample import sample_of
@@ -92,8 +92,8 @@ def certify(
         ValueError: for invalid shapes, names or values, with their name and index; also if the axes look swapped.
 
     Warns:
-        UserWarning: "scenario" with beta > sqrt(2 delta) / n; a threshold above the support, which no policy reaches,
-            or none above its lower end, which every policy reaches.
+        UserWarning: a threshold above the support, which no policy reaches, or none above its lower end, which every
+            policy reaches.
 
     Example:
         >>> import jax.numpy as jnp
@@ -122,7 +122,7 @@ def certify(
     per_task, chosen = defaults(bound, method, plain, beta)
     # Evidence and weights are added up for each threshold; counting costs nothing more.
     adds_up = weighted is not None or chosen.tail is None
-    many = adds_up and np.size(thresholds) > _MANY
+    many = adds_up and np.size(thresholds) > _MANY  # type: ignore[arg-type]
     needs = {"apart": chosen.bound is None, "weights": True, "padded": not many}
     sample = sample_of(dataclasses.replace(per_task, **needs), returns, support, where, validate)
     rounded = thresholds_of(sample, thresholds, validate)
@@ -144,8 +144,7 @@ def certify(
             fields["max_weight"] = sample.weights.largest
     name = chosen.name if sample.weights is None else f"weighted_{chosen.name}"
     settings |= {"bound": per_task.name, "method": name, "quantity": quantity_of(per_task.name, plain)}
-    found = answer(Certificate, fields, sample.num_tasks, len(rounded), **settings)
-    return warned(found) if validate and chosen.caveat else found
+    return answer(Certificate, fields, sample.num_tasks, len(rounded), **settings)
 
 
 def certify_lower_bounds(
@@ -191,8 +190,7 @@ def certify_lower_bounds(
     sample, delta, beta = given_bounds(lower_bounds, delta, beta, validate, zero_beta=chosen.zero_beta)
     levels: Any = prepare_thresholds(thresholds, sample.dtype, validate)
     fields = solved(chosen, None, sample, padded_rows(levels, sample), beta, delta)
-    certificate = answer(Certificate, fields, sample.num_tasks, len(levels), bound="given", method=method)
-    return warned(certificate) if validate and chosen.caveat else certificate
+    return answer(Certificate, fields, sample.num_tasks, len(levels), bound="given", method=method)
 
 
 def curve_of_counts(certificate: Certificate, lower_bounds: Array, thresholds: Array) -> Certificate:

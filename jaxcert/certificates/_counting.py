@@ -12,7 +12,7 @@ from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._arguments import padded_rows
 from jaxcert.certificates._averages import by_weights, ratios_of
 from jaxcert.certificates._certificate import Certificate, answer
-from jaxcert.certificates._figures import Status
+from jaxcert.certificates._figures import Status, status_where
 from jaxcert.certificates._method import Levels, Method, solve
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
@@ -107,7 +107,7 @@ def fields_of_risk(
         "epsilon": epsilon,
         "num_violations": violations,
         "num_valid": n - violations if num_valid is None else num_valid,
-        "status": status_of(epsilon, feasible, bad_task | bad_threshold | bad_level, in_range),
+        "status": status_where(epsilon < 1, ~(bad_task | bad_threshold | bad_level), feasible, in_range),
     }
 
 
@@ -213,14 +213,13 @@ def fields_of_limits(
     holds = good & (jnp.isfinite(reached) | ~bad_task)
     reached, safety = jnp.where(holds, jnp.maximum(reached, low), -jnp.inf), jnp.where(holds, wanted, 0.0)
     violations = violations_at(reached)
-    says_nothing = jnp.where(reached > low, 0, 1).astype(reached.dtype)
     return {
         "thresholds": reached,
         "safety": safety,
         "epsilon": complement_up(safety),
         "num_violations": violations,
         "num_valid": n - violations,
-        "status": status_of(says_nothing, feasible, bad_task | ~good, in_range),
+        "status": status_where(reached > low, ~bad_task & good, feasible, in_range),
         "beta": beta,
     }
 
@@ -287,11 +286,3 @@ def any_of(tasks: jax.Array, n: Numeric) -> jax.Array:
 def bad_levels(beta: jax.Array, delta: jax.Array) -> jax.Array:
     """Mask of levels outside their interval."""
     return ~((beta >= 0) & (beta < 1) & in_unit(delta))
-
-
-def status_of(epsilon, feasible, invalid, in_range) -> jax.Array:
-    """The first of these that applies: invalid input, infeasible, vacuous, out of range, certified."""
-    status = jnp.where(in_range, Status.CERTIFIED.value, Status.OUT_OF_RANGE.value)
-    status = jnp.where(epsilon < 1, status, Status.VACUOUS.value)
-    status = jnp.where(feasible, status, Status.INFEASIBLE.value)
-    return jnp.where(invalid, Status.INVALID_INPUT.value, status).astype(jnp.int32)

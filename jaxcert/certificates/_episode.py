@@ -11,12 +11,12 @@ from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_count
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._access import ByThreshold
+from jaxcert.certificates._answer import ByThreshold
 from jaxcert.certificates._arguments import padded_rows, prepare_thresholds
 from jaxcert.certificates._averages import mean_over_tasks
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import answer
-from jaxcert.certificates._figures import Told, floor_figures, floor_to, in_hundred, nothing, status_where
+from jaxcert.certificates._figures import floor_figures, floor_to, nothing, status_where
 from jaxcert.certificates._in_a_row import IN_A_ROW, share_of_choices
 from jaxcert.certificates._question import COUNTED, Question, Rows
 from jaxcert.numerics._batches import as_memory_allows, in_front
@@ -62,15 +62,13 @@ class EpisodeCertificate(ByThreshold):
         """Label for plot legends, about episodes rather than expected returns."""
         return f"the next {'episode' if self.num_episodes == 1 else f'{self.num_episodes} episodes'}"
 
-    def _told(self, index: int) -> Told:
+    def _told(self, index: int) -> str:
         threshold, safety = self._held(index, "thresholds", "safety")
         subject, event = self._words(threshold)
         if not safety > 0:
             return nothing(f"the probability that {subject} {event}")
-        task, count = "on a new task from the same distribution", in_hundred(safety)
-        often = f"{count} times in 100" if count else f"a share of {floor_figures(safety, 2)} of times"
         least = f"with probability at least {floor_to(safety, 4)}.{self._note(index)}"
-        return Told(f"{task}, {subject} {event} {least}", f"At least {often},", f"{subject} {task} {event}")
+        return f"on a new task from the same distribution, {subject} {event} {least}"
 
     def _words(self, threshold: float) -> tuple[str, str]:
         """The episodes of the statement, and the event."""

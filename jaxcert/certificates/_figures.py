@@ -1,10 +1,8 @@
-"""Statuses in words, figures rounded to the safe side, and the words that headlines share."""
+"""Statuses in words, figures rounded to the safe side, and the words that sentences share."""
 
 import decimal
 import enum
-import math
-from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -48,9 +46,11 @@ _ADVICE = {
 STATUSES = [status.name.lower() for status in Status]
 
 
-def status_where(says_something: jax.Array, valid: jax.Array) -> jax.Array:
-    """Codes, int32: certified or vacuous for valid input."""
-    status = jnp.where(says_something, Status.CERTIFIED.value, Status.VACUOUS.value)
+def status_where(says_something: jax.Array, valid: jax.Array, feasible: Any = True, in_range: Any = True) -> jax.Array:
+    """The first of these that applies, int32: invalid input, infeasible, vacuous, out of range, certified."""
+    status = jnp.where(in_range, Status.CERTIFIED.value, Status.OUT_OF_RANGE.value)
+    status = jnp.where(says_something, status, Status.VACUOUS.value)
+    status = jnp.where(feasible, status, Status.INFEASIBLE.value)
     return jnp.where(valid, status, Status.INVALID_INPUT.value).astype(jnp.int32)
 
 
@@ -127,52 +127,17 @@ def confidence(delta: float) -> str:
         return f"{1 - decimal.Decimal(ceil_figures(delta)):f}"
 
 
-# --- words of headlines ---------------------------------------------------------------------------------------------
+# --- words of sentences ---------------------------------------------------------------------------------------------
 
 # The name of the distribution that the tasks of an answer are from; a fixed list is from none.
 SOURCES = SAMPLED, REWEIGHTED, LISTED = "sampled", "reweighted", "listed"
 
 
-NOTHING = "Nothing is certified"
-
-
-class Told(NamedTuple):
-    """A row in words, without how sure it is: its sentence, and both parts of its headline."""
-
-    sentence: str  # on a new task from the same distribution, the expected return is at least 0.8 with probability ...
-    claim: str
-    about: str
-
-
-def nothing(what: str, note: str = "", after: str = "") -> Told:
+def nothing(what: str, note: str = "", after: str = "") -> str:
     """Say that nothing is certified about it, with a note on the status before or after the full stop."""
-    return Told(f"nothing is certified about {what}{note}.{after}", NOTHING, f"about {what}")
-
-
-def at_least(safety: float) -> tuple[str, int]:
-    """A share of new tasks, and how many in a hundred it is: whole ones, or a figure where it is less than one."""
-    count = in_hundred(safety)
-    if count:
-        return f"At least {count} in 100 new tasks", count
-    return f"At least a share of {floor_figures(safety, 2)} of new tasks", 1
-
-
-def in_hundred(share: float, *, up: bool = False) -> int:
-    """How many in a hundred a share is, exactly, rounded down; or up, for one from above."""
-    return (math.ceil if up else math.floor)(100 * Fraction(share))
-
-
-def reach(count: int) -> str:
-    """The verb for this number of tasks."""
-    return "reaches" if count == 1 else "reach"
+    return f"nothing is certified about {what}{note}.{after}"
 
 
 def of_tasks(count: int, num_tasks: int) -> str:
-    """A number of tasks of a fixed list, at the beginning of a sentence."""
-    return f"At least {count} of these {num_tasks} tasks" if count < num_tasks else f"All of these {num_tasks} tasks"
-
-
-def short_figures(value: float) -> str:
-    """Four significant figures, or all before the point up to seven, rounded down."""
-    before = len(str(int(abs(value)))) if math.isfinite(value) else 0
-    return floor_figures(value, min(max(before, 4), 7))
+    """A number of tasks of a fixed list."""
+    return f"at least {count} of these {num_tasks} tasks" if count < num_tasks else f"all of these {num_tasks} tasks"

@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, finish
-from jaxcert.certificates._access import Answer
+from jaxcert.certificates._answer import Answer
 from jaxcert.certificates._arguments import Returns
 from jaxcert.certificates._averages import bound_over_tasks, capped_mean
 from jaxcert.certificates._batch_axes import STATIC, along
@@ -20,11 +20,9 @@ from jaxcert.certificates._figures import (
     LISTED,
     REWEIGHTED,
     SAMPLED,
-    Told,
     ceil_figures,
     floor_figures,
     nothing,
-    short_figures,
     status_where,
 )
 from jaxcert.certificates._question import MEAN_ROWS, Question
@@ -76,22 +74,15 @@ class MeanCertificate(Answer):
         """Whether there are several shares: alpha has an axis more than delta then."""
         return np.ndim(self.alpha) > np.ndim(self.delta)
 
-    def _told(self, index: int) -> Told:
+    def _told(self, index: int) -> str:
         """For one share of the worst tasks."""
         mean, alpha, status = self._held(index, "mean", "alpha", "status")
-        told = nothing(f"the mean of the {self.quantity}", self._note(index, *Status))
         if not np.isfinite(mean):
-            return told
+            return nothing(f"the mean of the {self.quantity}", self._note(index, *Status))
         note = " (the least that is possible: sample more tasks or rollouts)" if status == Status.VACUOUS else ""
         worst = "" if alpha >= 1 else f" over the {self._worst(_percent(alpha))}"
         least = f"the {self.quantity} is at least {floor_figures(mean)} on average"
-        told = told._replace(sentence=f"over {self._over}, {least}{worst}.{note}")
-        if status == Status.VACUOUS:
-            return told
-        tasks, _, source = self._over.partition(" from ")
-        over = tasks if alpha >= 1 else f"the {self._worst(_percent(alpha)).replace('of tasks', f'of {tasks}')}"
-        about = f"is the {self.quantity}{f', for tasks from {source}' if source else ''}"
-        return Told(told.sentence, f"At least {short_figures(mean)} on average over {over}", about)
+        return f"over {self._over}, {least}{worst}.{note}"
 
     @property
     def _over(self) -> str:

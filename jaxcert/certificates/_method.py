@@ -91,9 +91,8 @@ class Method:
     choice: tuple[float, ...] = ()
     zero_beta: bool = False  # whether beta may be 0
     free_beta: bool = False  # whether a safety level takes the largest beta that costs nothing if none is given
-    is_sound: Callable[[Any, Any, Any], Any] = lambda beta, delta, n: True  # where the method is so by itself
-    # (beta, delta, n) -> the text of the warning where it is not; the tail must be sound there, too.
-    caveat: Callable[[float, float, int], str] | None = None
+    # (beta, delta, n) -> whether the method is sound by itself; the status says where not. The tail has to be, too.
+    is_sound: Callable[[Any, Any, Any], Any] = lambda beta, delta, n: True
     chooses_valid: bool = False  # whether ``num_valid`` says more than n - k
     bound: Bound | None = None  # the only bound that it uses, if it counts no lower bounds
     summaries: bool = True  # whether a summary of the returns suffices

@@ -12,7 +12,7 @@ from jaxcert._types import Array, Numeric
 from jaxcert._validation import require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._access import Answer
+from jaxcert.certificates._answer import Answer
 from jaxcert.certificates._arguments import choose, default_bound, divided
 from jaxcert.certificates._averages import (
     OVER_TASKS,
@@ -87,7 +87,7 @@ class RankingCertificate(Answer):
             if js
         ]
         if not lines:
-            return [f"{self._start}: {nothing('the order of the policies', self._note(0)).sentence}"]
+            return [f"{self._start}: {nothing('the order of the policies', self._note(0))}"]
         return [f"{self._start}: over new tasks from the same distribution, on average,", ";\n".join(lines) + "."]
 
 

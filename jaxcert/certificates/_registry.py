@@ -5,13 +5,12 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete, warn
+from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose, default_bound, is_auto
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._method import BINOMIAL, MOST_DELTA, Method
 from jaxcert.certificates._scenario import SCENARIO
 from jaxcert.certificates._soft import SOFT
@@ -40,17 +39,6 @@ def defaults(bound: str | None, method: str | None, returns: Any, beta: Any = No
     if own and bound and bound != own:
         raise ValueError(f"bound is {bound!r}, which has no effect with method {method!r}; expected {own!r}")
     return choose("bound", own or bound or usual, BOUNDS), chosen
-
-
-def warned(certificate: Certificate) -> Certificate:
-    """Return the certificate; warn if its method alone is not sound and the values are concrete."""
-    method, n = METHODS.get(certificate.method), certificate.num_tasks
-    if method is not None and method.caveat is not None and is_concrete(certificate.beta, certificate.delta):
-        beta, delta = np.asarray(certificate.beta), np.asarray(certificate.delta)
-        if not np.all(method.is_sound(beta, delta, n)):
-            caveat = method.caveat(float(beta), float(delta), n)
-            warn(f"{method.name} at {caveat}")
-    return certificate
 
 
 def counts_bounds(certificate: Any) -> bool:

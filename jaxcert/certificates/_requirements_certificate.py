@@ -8,11 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates._access import Answer
+from jaxcert.certificates._answer import Answer
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import new_task_from
-from jaxcert.certificates._figures import LISTED, Told, ceil_figures, floor_figures, floor_to, nothing, of_tasks, reach
-from jaxcert.certificates._figures import at_least as share_of_new_tasks
+from jaxcert.certificates._figures import LISTED, ceil_figures, floor_figures, floor_to, nothing, of_tasks
 from jaxcert.numerics._rounding import Side as Rounding
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.returns._labels import enumerated, quoted
@@ -136,18 +135,16 @@ class RequirementsCertificate(Answer):
         ]
         return f"{enumerated(each)}{', all at once,' if each[1:] else ''}"
 
-    def _told(self, index: int) -> Told:
+    def _told(self, index: int) -> str:
         (safety,), note, what = self._held(index, "safety"), self._note(index), self._required.rstrip(",")
         n, good, task = self.num_tasks, int(self.num_good), new_task_from(self.source)
         if self.source == LISTED:
             if not good:
                 return nothing(f"the number of these {n} tasks on which {what}", note)
-            claim = of_tasks(good, n)
-            return Told(f"on {claim[0].lower()}{claim[1:]}, {what}.{note}", claim, f"{reach(good)}: {what}")
+            return f"on {of_tasks(good, n)}, {what}.{note}"
         if not safety > 0:
             return nothing(f"whether {what}", note)
-        sentence = f"on {task}, {self._required} with probability at least {floor_to(safety, 4)}.{note}"
-        return Told(sentence, share_of_new_tasks(safety)[0], f"{task.removeprefix('a new task ')}: {what}")
+        return f"on {task}, {self._required} with probability at least {floor_to(safety, 4)}.{note}"
 
 
 SIDES = "at least", "at most"

@@ -18,7 +18,7 @@ from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._counting import any_of, bad_levels, count_violations, fields_of_limits, largest_betas
 from jaxcert.certificates._method import BINOMIAL, USUAL_BETA, Method, solve, table_of
 from jaxcert.certificates._question import Question, Rows
-from jaxcert.certificates._registry import defaults, warned
+from jaxcert.certificates._registry import defaults
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import complement_down
@@ -113,8 +113,7 @@ def certify_safety_level(
         counting = BINOMIAL if chosen is ATTAINED else chosen
         fields = _at_levels(counting, per_task, sample, rows, delta, beta, validate)
     settings = {"bound": per_task.name, "method": chosen.name, "quantity": quantity_of(per_task.name, returns)}
-    certificate = answer(Certificate, fields, sample.num_tasks, len(wanted), **settings, question="safety_level")
-    return warned(certificate) if validate and chosen.caveat else certificate
+    return answer(Certificate, fields, sample.num_tasks, len(wanted), **settings, question="safety_level")
 
 
 def _at_levels(

@@ -195,9 +195,5 @@ SCENARIO = Method(
     Tail(_search, _finish, of_beta=True),
     default_beta=lambda delta, num_tasks, num_rollouts=None: delta / num_tasks,
     is_sound=_in_range,
-    caveat=lambda beta, delta, num_tasks: (
-        f"beta = {beta:.3g} > sqrt(2 delta) / num_tasks = {(2 * delta) ** 0.5 / num_tasks:.3g}: the theorem alone may "
-        "not be sound there; the larger of it and the binomial certificate is reported"
-    ),
     chooses_valid=True,
 )

@@ -12,13 +12,13 @@ import numpy as np
 from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._bound import Bound
-from jaxcert.certificates._access import ByThreshold
+from jaxcert.certificates._answer import ByThreshold
 from jaxcert.certificates._arguments import Returns, as_row, bound_for, padded_rows, thresholds_of
 from jaxcert.certificates._attained import Tried
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import answer, with_article
 from jaxcert.certificates._counting import valid_rows, where_smallest
-from jaxcert.certificates._figures import LISTED, NOTHING, Told, floor_figures, nothing, of_tasks, reach, status_where
+from jaxcert.certificates._figures import LISTED, floor_figures, nothing, of_tasks, status_where
 from jaxcert.certificates._in_a_row import IN_A_ROW, in_a_row
 from jaxcert.certificates._question import Option, Question, Rows
 from jaxcert.certificates._suite_counts import USUAL_LEVELS, allowances, passes, tried_for
@@ -96,7 +96,8 @@ class SuiteCertificate(ByThreshold):
             tasks: their places in the list, int[r], or which of them they are, bool[n].
 
         Raises:
-            ValueError: no places, a place that occurs twice, or one that is not in the list; for ``certify_each_task``.
+            IndexError: a place that is not in the list.
+            ValueError: for ``certify_each_task``.
 
         Example:
             >>> import numpy as np
@@ -107,46 +108,27 @@ class SuiteCertificate(ByThreshold):
         """
         if self.violations is None:
             raise ValueError("this certificate names its good tasks; parts of a list are counted by certify_suite")
-        n, places = self.num_tasks, np.asarray(list(tasks) if isinstance(tasks, range) else tasks)
-        if places.dtype == bool and places.shape == (n,):
-            places = np.flatnonzero(places)
-        else:
-            right = places.ndim == 1 and places.size and np.issubdtype(places.dtype, np.integer)
-            if not right or places.min() < 0 or places.max() >= n or len(np.unique(places)) < places.size:
-                expected = f"different places from 0 to {n - 1}, or bool[n]"
-                raise ValueError(f"tasks are {tasks!s:.60}; expected {expected}")
-        inside = jnp.sum(self.violations[..., places, :], axis=-2, dtype=np.int32)
-        return jnp.max(jnp.maximum(places.size - inside - self.allowance, 0), axis=-2)
+        part = np.zeros(self.num_tasks, bool)
+        part[np.asarray(tasks)] = True
+        inside = jnp.sum(self.violations[..., part, :], axis=-2, dtype=np.int32)
+        return jnp.max(jnp.maximum(part.sum() - inside - self.allowance, 0), axis=-2)
 
-    def _told(self, index: int) -> Told:
+    def _told(self, index: int) -> str:
         threshold, good = self._held(index, "thresholds", "num_good")
         shown, what, n, note = floor_figures(threshold), with_article(self.quantity), self.num_tasks, self._note(index)
         if self.tasks is not None:
             return self._named(index, what, shown, note)
         if not good:
-            of_these = f"how many of these {n} tasks"
-            return nothing(f"{of_these} have {what} of at least {shown}", after=note)._replace(
-                about=f"about {of_these} reach {what} of {shown}"
-            )
-        claim = of_tasks(good, n)
-        sentence = f"on {claim[0].lower()}{claim[1:]}, the {self.quantity} is at least {shown}.{note}"
-        return Told(sentence, claim, f"{reach(good)} {what} of {shown}")
+            return nothing(f"how many of these {n} tasks have {what} of at least {shown}", after=note)
+        return f"on {of_tasks(good, n)}, the {self.quantity} is at least {shown}.{note}"
 
-    def _named(self, index: int, what: str, shown: str, note: str) -> Told:
+    def _named(self, index: int, what: str, shown: str, note: str) -> str:
         """With the names of the tasks."""
-        reached, n = f"{what} of {shown}", self.num_tasks
-        num_good, num_bad = self._held(index, "num_good", "num_bad")
-        if not (num_good or num_bad):
-            sentence = f"no task is known to have {what} of at least {shown}.{note}"
-            return Told(sentence, NOTHING, f"about which of these {n} tasks reach {reached}")
         good, bad = (self._names(np.asarray(each)[:, index]) for each in (self.good, self.bad))
+        if not (good or bad):
+            return f"no task is known to have {what} of at least {shown}.{note}"
         parts = [f"at least {shown} on {good}"] * bool(good) + [f"below {shown} on {bad}"] * bool(bad)
-        sentence = f"the {self.quantity} is {', and '.join(parts)}.{note}"
-        not_so = "does not" if num_bad == 1 else "do not"
-        if not num_good:
-            return Told(sentence, of_tasks(num_bad, n), f"{not_so} reach {reached}")
-        others = f", and {num_bad} {not_so}" if num_bad else ""
-        return Told(sentence, of_tasks(num_good, n), f"{reach(num_good)} {reached}{others}")
+        return f"the {self.quantity} is {', and '.join(parts)}.{note}"
 
     def _names(self, chosen: np.ndarray) -> str:
         """Tasks by their names, and how many of all they are; empty for none."""

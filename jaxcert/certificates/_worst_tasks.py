@@ -12,12 +12,12 @@ import numpy as np
 from jaxcert._types import Array, Numeric
 from jaxcert._validation import as_numbers, is_concrete, kind_of, refuse, require_real
 from jaxcert.bounds._bound import finish
-from jaxcert.certificates._access import ByThreshold
+from jaxcert.certificates._answer import ByThreshold
 from jaxcert.certificates._arguments import Returns, as_row
 from jaxcert.certificates._averages import bound_over_tasks
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import EXPECTED_RETURN, Certificate, Status
-from jaxcert.certificates._figures import Told, ceil_figures, floor_figures, floor_to, nothing, status_where
+from jaxcert.certificates._figures import ceil_figures, floor_figures, floor_to, nothing, status_where
 from jaxcert.certificates._mean import MeanCertificate, certified_mean
 from jaxcert.certificates._question import MEAN_ROWS, Option, Question
 from jaxcert.numerics._elementary import quotient
@@ -55,17 +55,15 @@ class TailCertificate(ByThreshold):
 
     simultaneous = True
 
-    def _told(self, index: int) -> Told:
+    def _told(self, index: int) -> str:
         """Every figure on its safe side: a larger share has a larger mean."""
         share, quantile, mean, status = self._held(index, "shares", "quantiles", "cvar", "status")
-        told = nothing(f"the worst {ceil_figures(share)} of tasks")
         if not quantile > -np.inf or status == Status.VACUOUS:
-            return told
+            return nothing(f"the worst {ceil_figures(share)} of tasks")
         average = f"on the worst {ceil_figures(share)} of tasks is at least {floor_figures(mean)} on average, and "
         least = f"at least {floor_figures(quantile)} with probability at least {floor_to(1 - share, 4)}"
         where = f"{average}on a new task" if mean > -np.inf else "on a new task is"
-        sentence = f"the {self.quantity} {where} {least}.{self._note(index)}"
-        return Told(sentence, least.capitalize(), f"is the {self.quantity} on a new task")
+        return f"the {self.quantity} {where} {least}.{self._note(index)}"
 
 
 def certify_tail(band: Certificate, shares: Numeric | Sequence[float], *, validate: bool = True) -> TailCertificate:

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from jaxcert._files import write_whole
@@ -42,8 +42,11 @@ def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
         write_several(path, found, **page_of(request, found.data[:1]), **how)
 
     records = functools.partial(_records, answers, witness=request.outputs.witness)
+    drawn = [each.data[0].strata for each in answers.values() if each.data[0].strata is not None]
+    strata = {str(label) for labels in drawn for label in labels}
     write_files(
         request,
+        names=[*answers, *(name for each in answers.values() for name in each.policies), *strata],
         axes=lambda: _axes(request, answers),
         document=lambda: certificate_document(records(), protocol=request.digest),
         page=functools.partial(_write_page, request, answers) if request.by is None else write_groups,
@@ -53,12 +56,15 @@ def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
 def write_files(
     request: Request,
     *,
+    names: Sequence[str],
     axes: Callable[[], Any],
     document: Callable[[], dict[str, Any]],
     page: Callable[..., None],
 ) -> None:
-    """Write the wanted files of answers or of a leaderboard; nothing else is computed."""
+    """Write the wanted files of answers or of a leaderboard, and nothing if a page would show the path of a file."""
     wanted, how = request.outputs, {"replace": request.outputs.force}
+    if wanted.report and any(PurePosixPath(name).is_absolute() or PureWindowsPath(name).drive for name in names):
+        raise ValueError("--report: names of policies, groups or strata are paths, which a page does not show")
     if wanted.record:
         write_whole(wanted.record, document_text(document()), **how)
     if wanted.plot:
@@ -88,7 +94,7 @@ def _groups(request: Request, answers: Mapping[str, Answer], question: Question,
 
 
 def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
-    """The curve of each group with the requested points, or a row for each name if there is no curve."""
+    """The curve of each group with the asked points, or a row for each name if there is no curve."""
     rows = _groups(request, answers, request.questions[0])
     shown = [pair for each in answers.values() for pair in each.answered]
     with drawing(None) as ax:
@@ -97,8 +103,7 @@ def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
         curves = {}
         for group, each in answers.items():
             found, *_ = each.certificates.values()
-            found = found if each.is_curve else curve_or_rows(each.data, found, each.settings)
-            curves[group or _console.way(found)] = found
+            curves[group or _console.way(found)] = curve_or_rows(each.data, found, each.settings)
         points = [pair for _, c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
         tasks = "" if len(curves) > 1 else f", {len(rows.data[0].tasks)} tasks"
         title = f"{request.outputs.title or rows.title}{tasks}"
@@ -126,14 +131,11 @@ def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **h
         own = dataclasses.replace(own, columns=own.columns._replace(value=", ".join(request.metrics)))
     page = {
         **page_of(request, of_policies),
-        "returns": own.returns,
-        "where": own.where,
-        "data": own,
+        "returns": own,
         "findings": answer.findings,
         "support": answer.support,
         "wanted": request.wanted,
         "advice": answer.advice.get(name),
-        "is_curve": answer.is_curve,
         "tasks": own.tasks if request.outputs.names else None,
     }
     if answer.policies:

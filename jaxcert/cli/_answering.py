@@ -25,8 +25,6 @@ from jaxcert.planning import Advice, advise
 from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
-from jaxcert.questions._registry import usual_questions
-from jaxcert.report._curve import every_step
 from jaxcert.report._exact_check import check_witnessed
 from jaxcert.report._in_words import certified_columns, observed_means
 from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
@@ -77,7 +75,7 @@ def _check(request: Request) -> None:
     if request.wanted is not None and not any(
         each.advised and each.certifies_probability for each in request.questions
     ):
-        first = next(iter(request.numbers), "")
+        first = request.questions[0].name
         raise ValueError(f"--wanted is for a safety at thresholds; there is no advice on the question {first!r}")
     for each in request.questions if outputs.witness else ():
         check_witnessed(each)
@@ -85,8 +83,6 @@ def _check(request: Request) -> None:
         raise ValueError("--report shows thresholds or safeties, expected one of the two")
     if by is not None and request.locked is not None:
         raise ValueError("--by is not in a protocol; expected one of each group, or --where with one of them")
-    if not request.numbers and by is not None and outputs.report is not None:
-        raise ValueError("--report of groups has no curves; expected a setting of the question, such as --threshold")
 
 
 def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str], Any]) -> Answer:
@@ -98,7 +94,7 @@ def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str],
             raise ValueError(f"--by {by} is the column of tasks; expected --suite --each-task to name good tasks")
         data = [replace(each, roles=each.roles._replace(group=each.roles.where[-1])) for each in data]
     if locked is None:
-        check_listed(data, question, asking, at="" if request.numbers else "X")
+        check_listed(data, question, asking)
     request = request.of(data[0])
     settings = settings_of(question, asking, data[:1] if request.metrics else data)
     # Of rows, curves and advice alike.
@@ -111,13 +107,8 @@ def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str],
 
 
 def _certified(answer: Answer) -> Answer:
-    """Add certificates, and advice if less is certified than wanted; the complete curve if nothing was asked."""
+    """Add certificates, and advice if less is certified than wanted."""
     request, data, settings, *_ = answer
-    if answer.is_curve:
-        question, *_ = usual_questions({})
-        # Any threshold except the end itself; the curve has its own thresholds.
-        curve = ask(question, data, np.nextafter(settings["support"][0], np.inf), settings)
-        return answer._replace(certificates={question.name: every_step(data, curve, settings)})
     numbers = {name: None if fixed is None else np.asarray(fixed) for name, fixed in request.numbers.items()}
     answer = answer._replace(
         certificates={name: ask(QUESTIONS[name], data, fixed, settings) for name, fixed in numbers.items()}
@@ -155,16 +146,11 @@ def print_answers(request: Request, answers: Mapping[str, Answer]) -> None:
 
 
 def _print(answer: Answer) -> None:
-    """Print the table, the sentence of each row except for a curve, and why no more is certified."""
+    """Print the table, the sentence of each row, and why no more is certified."""
     _console.say(_console.heading(answer.data, answer.support, answer.certificates))
     for name, certificate in answer.certificates.items():
-        question = QUESTIONS[name]
-        if answer.is_curve:
-            table, note = _console.curve_table(certificate, question)
-        else:
-            table, note = _console.plain_table(certified_columns(certificate, question)), str(certificate)
-        _console.show_table(table)
-        _console.say(naming(note, answer.policies, answer.data[0].roles.group))
+        _console.show_table(_console.plain_table(certified_columns(certificate, QUESTIONS[name])))
+        _console.say(naming(str(certificate), answer.policies, answer.data[0].roles.group))
     _console.say(*reasons(answer))
     _console.say(*_not_shown(answer))
 

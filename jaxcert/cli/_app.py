@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import jaxcert
 from jaxcert._files import unreadable
-from jaxcert.cli._typed import as_read, remember
+from jaxcert.cli._typed import remember
 
 # Each is the function `command` of its own module, which is imported, with JAX, when the command runs or prints help.
 _COMMANDS = (
@@ -63,7 +63,7 @@ def execute(arguments: Sequence[str]) -> int:
     remember(arguments)
     try:
         # Help, version and an interruption come back as an exit status, a finished command as None.
-        status = _app(as_read(arguments) or ["--help"], prog_name="jaxcert", standalone_mode=False) or 0
+        status = _app(list(arguments) or ["--help"], prog_name="jaxcert", standalone_mode=False) or 0
     except _UsageError as error:
         return _fail(error.format_message(), 2)
     except ImportError as error:

@@ -36,7 +36,7 @@ class Asking(NamedTuple):
 
     support: tuple[float, float] | None = SUPPORT
     delta: float | None = option("D", "Failure probability of the certificate.")
-    threshold: list[Any] | None = several("X", "Performance to certify; without any, the curve")
+    threshold: list[Any] | None = several("X", "Performance to certify")
     safety: list[Any] | None = several("S", "Share of new tasks to certify a performance for")
     beta: Any = option(
         "P",
@@ -154,14 +154,16 @@ def with_asking(questions: dict[str, Question], **changes: Any) -> Callable[[Com
 
 
 def asked_of(asking: Asking, num_policies: int = 1) -> dict[str, Any]:
-    """The numbers that are fixed beforehand, if a question has any, for each asked one; empty for the curve."""
+    """The numbers that are fixed beforehand, if a question has any, for each asked one."""
     given, options = asking.numbers, asking.options
     if asking.question is None:
         usual = usual_questions(given)
         for question in usual:
             checked_options(question, options)
         numbers = {question.name: given.get(question.each or "") for question in usual}
-        return {name: list(values) for name, values in numbers.items() if values}
+        if found := {name: list(values) for name, values in numbers.items() if values}:
+            return found
+        raise ValueError(_NOTHING_ASKED)
     question = chosen(asking.question, askable(num_policies))
     for name, values in given.items():
         if values and question.each != name:
@@ -172,6 +174,10 @@ def asked_of(asking: Asking, num_policies: int = 1) -> dict[str, Any]:
 
 
 PROTOCOL = option("FILE", "Settings that were locked beforehand; others are refused.", "--protocol")
+_NOTHING_ASKED = (
+    "nothing is asked; expected --threshold X, --safety S, --mean or another question, fixed before the returns are "
+    "seen: jaxcert choose FILE lists them"
+)
 _SETTLED = ("support", "delta", "beta", "bound", "method", "question", "options")
 _COLUMNS = ("task", "value", "strata")
 _NOT_LOCKED = ("where", "only", "successes", "trials")

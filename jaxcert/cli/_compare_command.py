@@ -100,19 +100,20 @@ def print_leaderboard(
     request: Request, sources: Sequence[PolicySource], read: Callable[..., Any], *, quiet: bool
 ) -> None:
     """Certify every policy and every pair, print a row for each policy, and write the wanted files."""
-    asking = request.asking
-    asked, listed = _asked(request, len(sources)), bool(asking.listed)
+    asking, request = request.asking, request._replace(numbers=_asked(request, len(sources)))
     named = enumerate(dict.fromkeys(each.file for each in sources), 1)
     request.outputs.check(*((f"file {i}", file) for i, file in named))
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
         data = as_stated(read(**request.roles), asking.support)
-        board = Leaderboard(asked, listed, names_of(data), float(asking.delta or 0.0), data=data)
+        listed, delta = bool(asking.listed), float(asking.delta or 0.0)
+        board = Leaderboard(request.numbers, listed, names_of(data), delta, data=data)
         check_listed(data, board.questions[0], asking, of=board.questions[-1])
         show("certifying")
         found = _certified(board, asking)
         write_files(
             request,
+            names=found.names,
             axes=lambda: draw_intervals(request, found),
             document=lambda: leaderboard_document(found),
             page=lambda path, **how: write_several(path, found, **page_of(request, found.data), **how),
@@ -134,42 +135,23 @@ def _asked(request: Request, num_policies: int) -> dict[str, Any]:
         taken |= {"question"}
         kind = f"--question {asking.question}, which is about the order alone; expected none"
     else:
-        taken |= {"threshold", "mean", "bound", "beta", "method"}
-        kind = f"{num_policies} files, which give a leaderboard; expected two files, or --threshold and"
-        kind = f"{kind} the settings of these certificates alone"
+        taken |= {"threshold", "mean"}
+        kind = f"{num_policies} files, which give a leaderboard; expected two files, or --threshold alone"
     for name, value in {**asking._asdict(), **asking.options, "json": of_order and request.outputs.json}.items():
         if value is not None and value is not False and name not in taken:
             raise ValueError(f"--{name.replace('_', '-')} is given with {kind}")
     check_open_unit("delta", asking.delta)
-    bound = None if _of_list(asking) else asking.bound
-    of_thresholds = {"--bound": bound, "--beta": asking.beta, "--method": asking.method}
-    given = [name for name, value in of_thresholds.items() if value is not None]
-    if given and not asking.threshold:
-        raise ValueError(f"{' and '.join(given)} given, for certificates at thresholds; expected --threshold as well")
     return asked_of_each(asking.threshold, listed=bool(asking.listed), has_means=asking.question is None)
 
 
 def _certified(board: Leaderboard, asking: Asking) -> Leaderboard:
-    """Add the certificates, each at its share of delta; successes have a support.
-
-    Bound, beta and method belong to the questions at thresholds.
-    """
-    of_each = [completed(board.questions[-1], asking, each.like, each.known_support) for each in board.data]
-    support = of_each[0]["support"]
-    at = asking._replace(support=support, delta=board.share)
-    of_mean = at._replace(beta=None, method=None, bound=_of_list(asking))
-    settings = {name: of_mean if fixed is None else at for name, fixed in board.asked.items()}
-    answers = []
+    """Add the certificates, each at its share of delta; successes have a support."""
+    support = completed(board.questions[-1], asking, board.data[0].like, board.data[0].known_support)["support"]
+    at, answers = asking._replace(support=support, delta=board.share), []
     for each in board.data:
-        given = {name: completed(QUESTIONS[name], own, each.like) for name, own in settings.items()}
+        given = {name: completed(QUESTIONS[name], at, each.like) for name in board.asked}
         answers.append({name: ask(QUESTIONS[name], [each], board.asked[name], own) for name, own in given.items()})
     return with_order(board._replace(support=support, answers=answers))
-
-
-def _of_list(asking: Asking) -> str | None:
-    """The given bound for successes, if the means are over a list, which also allows it."""
-    bound = asking.bound
-    return bound if asking.listed and bound in BOUNDS and BOUNDS[bound].binary else None
 
 
 def _print(request: Request, found: Leaderboard) -> None:

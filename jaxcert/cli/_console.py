@@ -12,13 +12,12 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from jaxcert.certificates import Certificate, ceil_figures
+from jaxcert.certificates import ceil_figures
 from jaxcert.certificates._certificate import of_two
-from jaxcert.certificates._question import Question
 from jaxcert.cli._program_cache import emptied_after
 from jaxcert.cli._reading import told
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._in_words import certified_columns, level_words
+from jaxcert.report._in_words import level_words
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, span
 
@@ -68,25 +67,6 @@ def warnings_on_stderr() -> Iterator[None]:
 
 
 _WIDEST = 10_000
-_CURVE_NOTE = (
-    "Each point holds for a threshold fixed before the data were seen, not for one chosen after a look at the curve."
-)
-
-
-def curve_table(certificate: Certificate, question: Question) -> tuple[Table, str]:
-    """The points of a curve up to the last at which anything is certified; and below it what they mean, and how many
-    steps are not shown.
-    """
-    certified = np.asarray(getattr(certificate, question.rows.columns[question.rows.certified]))
-    count = int(max(np.flatnonzero(certified > 0), default=0)) + 1  # the first point, if nothing is
-    bounds, left_out, note = np.asarray(certificate.lower_bounds), len(certificate) - count, [_CURVE_NOTE]
-    if left_out:
-        points = f"{left_out:,} points" if left_out > 1 else "point"
-        note = [f"Nothing is certified at the {points} above these.", *note]
-    if (steps := len(np.unique(bounds[np.isfinite(bounds)]))) > len(certificate):
-        kept = f"{len(certificate):,} of {steps:,} steps"
-        note.append(f"{kept}: between two points, the certified safety of the upper one holds.")
-    return plain_table(certified_columns(certificate, question, most=count)), "\n".join(note)
 
 
 def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, certificates: Mapping[str, Any]) -> str:
@@ -136,15 +116,12 @@ def as_given(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-def plain_table(columns: dict[str, list[str]], *, is_wide: bool = False) -> Table:
-    """Columns of text by their heading, aligned to the right; a wide table breaks lines on a narrow terminal."""
-    padding = (0, 0) if is_wide else (0, 1)
-    table = Table(box=box.SIMPLE_HEAD, padding=padding, show_edge=False, pad_edge=False, header_style="bold")
+def plain_table(columns: dict[str, list[str]]) -> Table:
+    """Columns of text by their heading, aligned to the right; a narrow terminal breaks lines, and cuts no figure."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False, header_style="bold")
     for name in columns:
-        table.add_column(name, justify="right", no_wrap=not is_wide, overflow="fold")
+        table.add_column(name, justify="right", no_wrap=True)
     for row in zip(*columns.values(), strict=True):
         table.add_row(*row)
-    if not is_wide:
-        # A narrow terminal breaks lines; rich would cut figures off.
-        table.width = Console(width=_WIDEST).measure(table).maximum
+    table.width = Console(width=_WIDEST).measure(table).maximum
     return table

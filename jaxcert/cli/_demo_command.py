@@ -7,8 +7,7 @@ import typer
 
 import jaxcert
 from jaxcert.cli import _console, run
-from jaxcert.cli._options import QUIET, option
-from jaxcert.cli._outputs import FORCE, check_new
+from jaxcert.cli._options import option
 from jaxcert.tables import write_returns
 
 POLICIES = ("cheetah", "walker")
@@ -22,22 +21,16 @@ COMMANDS = (
 FILES = ("cheetah.npz", "walker.npz", "cheetah.json", "cheetah.html", "walker.png")
 
 
-def command(
-    out: Path = option("DIR", "Folder for the files.", default=Path("jaxcert-demo")),
-    force: bool = FORCE,
-    quiet: bool = QUIET,
-) -> None:
+def command(out: Path = option("DIR", "New folder for the files.", default=Path("jaxcert-demo"))) -> None:
     """Certify returns of two trained policies, verify a certificate, and show each command with what it says."""
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"{out}: is not a folder, expected one for the files")
-    check_new(*(out / name for name in FILES), force=force)
-    out.mkdir(exist_ok=True)
+    if out.exists():
+        raise ValueError(f"{out}: exists; expected a new folder for the files")
+    out.mkdir()
     for name in POLICIES:
-        write_returns(out / f"{name}.npz", jaxcert.sample_returns(name), replace=force)
+        write_returns(out / f"{name}.npz", jaxcert.sample_returns(name))
     for words in COMMANDS:
         arguments = [str(out / word) if word in FILES else word for word in shlex.split(words)]
         _console.say(f"$ {shlex.join(['jaxcert', *arguments])}")
-        writes = arguments[0] == "certify"
-        if status := run([*arguments, *["--force"] * (force and writes), *["--quiet"] * (quiet and writes)]):
+        if status := run(arguments):
             raise typer.Exit(status)
         _console.say("")

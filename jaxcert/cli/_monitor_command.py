@@ -1,9 +1,7 @@
 """`jaxcert monitor`: whether a certificate still holds, episode by episode from standard input."""
 
 import contextlib
-import csv
 import hashlib
-import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,13 +13,11 @@ from jaxcert._files import content_of, in_file
 from jaxcert.cli import _console
 from jaxcert.cli._options import TASK, VALUE, argument, flag, option, options, reading_of, with_group
 from jaxcert.cli._outputs import check_distinct
-from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
+from jaxcert.monitoring import Monitor, MonitoredClaim, claim_of_record
 from jaxcert.monitoring._claims import has_successes
 from jaxcert.monitoring._monitor_declared import as_declared, check_same
 from jaxcert.monitoring._stream import tasks_from
 from jaxcert.report import document_digest, read_certificate
-
-_HEADER = ("number", "task", "mean_return", "against", "evidence", "change")
 
 
 @options
@@ -36,7 +32,6 @@ class Wished(NamedTuple):
         "A B", "Smallest and largest possible return; by default the certificate's."
     )
     successes: bool = flag("An episode succeeds (1) or fails (0).", "--successes")
-    beta: float | None = option("P", "Level of the upper bound of a task; by default by the risk.")
 
     @property
     def given(self) -> dict[str, Any]:
@@ -95,27 +90,20 @@ def _certified(certificate: Path, wished: Wished) -> tuple[MonitoredClaim, tuple
         return claim_of_record(record, threshold=wished.threshold), support, has_successes(record)
 
 
-def feed(watching: Monitor, columns: dict[str, Any], certified: Mapping[str, Any], *, rows: bool) -> None:
+def feed(watching: Monitor, columns: dict[str, Any], certified: Mapping[str, Any]) -> None:
     """Add the episodes on standard input; a terminal is not waited for."""
-    lines, is_empty = csv.writer(sys.stdout, lineterminator="\n"), True
-    if rows:
-        lines.writerow(_HEADER)
-        sys.stdout.flush()
     if sys.stdin.isatty():
         return
-    declared = watching.declared
+    declared, is_empty = watching.declared, True
     settings: Any = {"support": declared.support, "certified": certified, "tell": lambda text: _say(f"warning: {text}")}
     for tasks in tasks_from(sys.stdin.buffer, declared.num_rollouts, columns, **settings):
         before, is_empty = watching.evidence, False
-        new = watching.add(tasks)
+        watching.add(tasks)
         now = watching.evidence
         if now.alarm and not before.alarm:  # told at once
             _say(f"alarm after task {int(now.alarm_at)}")
         if now.changed and not before.changed:
             _say(f"change found after task {int(now.change_at)}")
-        if rows:  # on the disk before they are printed, so that a sender may forget them
-            lines.writerows(map(_cells, new))
-            sys.stdout.flush()
     if is_empty:
         # This is no error: an hour without a task is no evidence against the claim.
         _say("warning: no episode was read from standard input")
@@ -126,19 +114,12 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _cells(row: Row) -> list[Any]:
-    evidence = [math.exp(min(log, 700.0)) for log in (row.log_evidence, row.log_change)]
-    mean = sum(row.returns) / len(row.returns)
-    return [row.number, row.label, f"{mean:.9g}", int(row.is_against), *(f"{x:.6g}" for x in evidence)]
-
-
 @with_group("wished", Wished)
 def command(
     state: Path = option("FILE", "File of the monitor, created if missing.", default=...),
     certificate: Path | None = argument("[CERTIFICATE]", "File of `jaxcert certify --json`, to begin.", default=None),
     complete: bool = flag("Declare that each return is one of a whole episode.", "--complete"),
     change: bool = flag("Exit with 1 for a change at an unknown time, not the alarm.", "--change"),
-    rows: bool = flag("Print each task once it is on the disk; the sentence on stderr.", "--rows"),
     task: str | None = TASK,
     value: str | None = VALUE,
     *,
@@ -156,14 +137,14 @@ def command(
         certified = {} if certificate is None else read_certificate(certificate)["certificates"][0].get("data") or {}
     reading = reading_of({"task": task, "value": value})
     columns = {"task": reading["task"], "trial": None, "value": reading["value"]}
-    said, is_whole = sys.stderr if rows else sys.stdout, False
+    is_whole = False
     try:
-        feed(watching, columns, certified, rows=rows)
+        feed(watching, columns, certified)
         is_whole = True
     finally:
         # A stream that ends in the middle of a task must not hide an alarm.
         is_reached = bool(watching.evidence.changed if change else watching.evidence.alarm)
         if is_whole or is_reached:
-            print(watching, file=said)
+            print(watching)
     if is_reached:
         raise typer.Exit(1)

@@ -1,11 +1,10 @@
-"""Options that several commands have: groups of them, numbers in lists and ranges, and the roles of columns."""
+"""Options that several commands have: groups of them, numbers in lists, and the roles of columns."""
 
 import copy
 import functools
 import inspect
 import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple, get_type_hints
 
 import typer
@@ -14,9 +13,7 @@ from typer.models import ParameterInfo
 from jaxcert.certificates._arguments import AUTO
 from jaxcert.tables._roles import Columns, Roles
 
-_SEVERAL = "repeatable; also 1,2,5 and 1:9:2"
-# A longer range must be a typing error.
-_MOST = 1_000_000
+_SEVERAL = "repeatable; also 1,2,5"
 Command = Callable[..., None]
 
 
@@ -103,37 +100,15 @@ def in_full(text: str) -> str:
 
 
 def _numbers(text: str) -> list[float]:
-    """The numbers of a value: one, a list ``1,2,5``, or a range ``first:last:step``.
-
-    A range has its last number if the steps meet it, and is computed in decimals, so that 0.1:0.9:0.1 has nine numbers.
-    """
-    parts = text.split(",")
-    return [*itertools.chain.from_iterable(_range(part) if ":" in part else [float(_decimal(part))] for part in parts)]
+    """The numbers of a value: one, or a list ``1,2,5``."""
+    try:
+        return [*map(float, text.split(","))]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no number, nor a list of some with commas.") from None
 
 
 def _together(values: list[list[float]] | None) -> list[float] | None:
     return [*itertools.chain.from_iterable(values)] if values else None
-
-
-def _range(text: str) -> list[float]:
-    ends = text.split(":")
-    if len(ends) != 3:
-        raise typer.BadParameter(f"{text!r} is not a range first:last:step, such as 100:900:50.")
-    first, last, step = map(_decimal, ends)
-    finite = first.is_finite() and last.is_finite() and step.is_finite()
-    if not (finite and step > 0 and first <= last and (last - first) / step < _MOST):
-        raise typer.BadParameter(f"{text!r} is not a range of at most {_MOST:,} numbers from the first up to the last.")
-    if step > last - first > 0:
-        raise typer.BadParameter(f"{text!r} is a range whose step is longer than the range itself.")
-    return [float(first + i * step) for i in range(int((last - first) / step) + 1)]
-
-
-def _decimal(text: str) -> Decimal:
-    try:
-        number = Decimal(text.strip())
-    except InvalidOperation:
-        raise typer.BadParameter(f"{text!r} is not a number.") from None
-    return number
 
 
 QUIET = flag("Show no progress, only the result.", "--quiet")

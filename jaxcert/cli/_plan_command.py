@@ -1,11 +1,11 @@
 """`jaxcert plan`: how many tasks, how many rollouts, at which beta."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert._files import write_whole
 from jaxcert.certificates._method import MOST_DELTA
 from jaxcert.cli import _console
 from jaxcert.cli._lock_command import write_locked
@@ -14,6 +14,7 @@ from jaxcert.cli._options import (
     SUPPORT,
     argument,
     columns_of,
+    flag,
     option,
     options,
     reading_of,
@@ -21,9 +22,9 @@ from jaxcert.cli._options import (
     with_group,
     with_roles,
 )
-from jaxcert.cli._outputs import FORCE, check_new, check_outputs
+from jaxcert.cli._outputs import check_outputs
 from jaxcert.cli._reading import PolicySource, as_stated, read_all, sources_of, told
-from jaxcert.planning import Assumptions, Plan, allocated, plan, plan_difference, plan_suite, success_table, task_table
+from jaxcert.planning import Plan, allocated, plan, plan_difference, plan_suite, success_table, task_table
 from jaxcert.planning._designs import DESIGNS
 from jaxcert.planning._pilot import support_of
 from jaxcert.questions._ask import check_others_finished
@@ -37,12 +38,12 @@ OF_SUCCESSES = [name for name, kind in DESIGNS.items() if kind.counts_successes]
 
 @options
 class Planning(NamedTuple):
-    """Known, wanted and allowed numbers; files for the result and a protocol."""
+    """Known, wanted and allowed numbers; a file for a protocol."""
 
     delta: float = option("D", "Failure probability of the certificate.", default=...)
     pilot: Path | None = argument(
         "[PILOT]",
-        "A file of returns of some tasks, as for `jaxcert certify`; without it (and --assume), a table of the "
+        "A file of returns of some tasks, as for `jaxcert certify`; without it a table of the "
         f"tasks that safeties need; with --threshold and --design {' or '.join(OF_SUCCESSES)}, of successes by "
         "their trials.",
         default=None,
@@ -59,36 +60,24 @@ class Planning(NamedTuple):
     power: float = option("P", "Wanted probability of the certificate.", default=0.9)
     max_rollouts: int = option("M", "Most rollouts per task to consider.", default=100)
     design: list[str] | None = option("NAME", f"Only these of {', '.join(DESIGNS)} (repeatable).")
-    assume: tuple[float, float, float] | None = option(
-        "MEAN SD SD",
-        "In place of PILOT: mean and standard deviation of the tasks' performances, and standard deviation of "
-        "the returns of a task (0: returns are A or B).",
-    )
     against: Path | None = option(
         "FILE",
         "Returns of another policy on the same tasks: how many tasks show that PILOT is better by --threshold "
         "on average.",
     )
-    suite: int | None = option(
-        "[G]",
-        "How many trials of each task certify that at least G of PILOT's own tasks, a fixed list, reach "
-        "--threshold; with --against and no G, that PILOT is better by --threshold (0) on average over the list.",
-        min=0,
+    good: int | None = option(
+        "G",
+        "How many trials of each task certify that at least G of PILOT's own tasks, a fixed list, reach --threshold.",
+        min=1,
     )
-    beta: float | None = option("P", "Failure probability of a lower bound, for the table.")
-    max_violations: int = option("K", "Columns of the table.", min=0, default=3)
+    suite: bool = flag(
+        "Of two policies: how many trials of each task of their fixed list show that PILOT is better by --threshold "
+        "(0) on average.",
+        "--suite",
+    )
     seed: int = option("S", "Seed of the resampling.", min=0, default=0)
-
-    json: Path | None = option("FILE", "Write the result there.")
     lock: Path | None = option("FILE", "Lock the best design of fixed rollouts in a protocol (.toml) for `certify`.")
-    force: bool = FORCE
     quiet: bool = QUIET
-
-    def check(self) -> None:
-        """Raise beforehand for files that could not be written, or exist and may not be replaced."""
-        outputs = ("--json", self.json), ("--lock", self.lock)
-        check_outputs([("PILOT", self.pilot)], *outputs, force=self.force)
-        check_new(self.lock, force=False)
 
     @property
     def stated(self) -> dict[str, Any]:
@@ -105,7 +94,7 @@ class Planning(NamedTuple):
 _SAFETIES = [0.8, 0.9, 0.95, 0.99]
 _NO_SUPPORT = "--support is not given; expected the smallest and the largest possible return, 0 1 for successes"
 _NO_THRESHOLD = "--threshold is not given; expected the"
-_OF_DESIGNS = ("safety", "requirement", "budget", "assume", "design", "beta", "lock")
+_OF_DESIGNS = ("safety", "requirement", "budget", "design", "lock")
 _BESIDE = "--{{name}} is given with --{}, which {}; expected --threshold alone"
 # A plan, and the returns that it is based on.
 Planned = tuple[Plan, list[ReturnsFile]]
@@ -115,79 +104,73 @@ Planned = tuple[Plan, list[ReturnsFile]]
 @with_group("asked", Planning)
 def command(*, asked: Planning, roles: dict[str, Any]) -> None:
     """Plan an experiment: a table of the tasks that safeties need or, from PILOT, the best designs."""
-    asked.check()
+    check_outputs([("PILOT", asked.pilot)], ("--lock", asked.lock), force=False)
     reading = reading_of(roles)
+    if asked.pilot is None:
+        asked.refuse("requirement", "against", "good", words="--{name} needs PILOT")
     if reading["strata"] is not None:
         _check_strata(asked)
     if reading["unfinished"] is not None and asked.pilot is None:
         raise ValueError("--unfinished is about rollouts of PILOT; expected its file")
-    if asked.suite == 0 and asked.against is None and not _is_of_two_in_one(asked, reading):
-        raise ValueError("--suite has no number of tasks; expected --suite G, or --against as well for two policies")
+    policies = [] if asked.pilot is None else _policies(asked, reading)
+    is_of_two = len(policies) > 1
+    if asked.suite and not is_of_two:
+        raise ValueError("--suite is for two policies; expected --against as well, or --good G for PILOT alone")
+    if asked.good is not None and is_of_two:
+        raise ValueError("--good counts the tasks of PILOT alone; expected no other policy")
     with _console.warnings_on_stderr(), _console.progress(asked.quiet) as show:
         show("planning")
-        if asked.suite:
-            found, data = _of_list(asked, reading)
-        elif asked.pilot is None and asked.assume is None:
+        if asked.good is not None:
+            found, data = _of_list(asked, policies, reading)
+        elif asked.pilot is None:
             found, data = _table_of_tasks(asked), []
         else:
-            is_of_two = asked.against is not None or _is_of_two_in_one(asked, reading)
-            found, data = (_of_two if is_of_two else _of_designs)(asked, reading)
+            found, data = (_of_two if is_of_two else _of_designs)(asked, policies, reading)
     _show(found, data, asked, {name: roles[name] or None for name in ("task", "value", "strata")})
 
 
 def _check_strata(asked: Planning) -> None:
     """Raise ValueError for a plan that is of no tasks from strata."""
-    others = (asked.suite, asked.against, asked.assume)
     wanted = asked.requirement or asked.threshold
-    if asked.pilot is None or wanted is None or any(each is not None for each in others):
+    if asked.pilot is None or wanted is None or asked.good is not None or asked.against is not None:
         raise ValueError("--strata is given; expected PILOT and --threshold, for new tasks of one policy")
     if not asked.delta <= MOST_DELTA:
         raise ValueError(f"--delta is {asked.delta:g}; for tasks drawn within strata at most {MOST_DELTA} is proved")
 
 
-def _of_list(asked: Planning, reading: dict[str, Any]) -> Planned:
+def _of_list(asked: Planning, policies: Sequence[PolicySource], reading: dict[str, Any]) -> Planned:
     """How many trials of each task of a fixed list certify the wanted number of tasks."""
-    asked.refuse(*_OF_DESIGNS, "against", words=_BESIDE.format("suite", "counts the tasks of PILOT"))
-    if asked.pilot is None:
-        raise ValueError("--suite needs PILOT, returns of the tasks of the list")
+    asked.refuse(*_OF_DESIGNS, words=_BESIDE.format("good", "counts the tasks of PILOT"))
     if asked.threshold is None:
         raise ValueError(f"{_NO_THRESHOLD} performance that makes a task of the list a good one")
-    data = _pilots(asked, reading)
+    data = _pilots(asked, policies, reading)
     stated: dict[str, Any] = asked.stated | {"max_rollouts": asked.max_rollouts}
-    return plan_suite(data[0].returns, asked.suite or 0, asked.threshold, **stated), data
+    return plan_suite(data[0].returns, asked.good or 0, asked.threshold, **stated), data
 
 
-def _of_two(asked: Planning, reading: dict[str, Any]) -> Planned:
+def _of_two(asked: Planning, policies: Sequence[PolicySource], reading: dict[str, Any]) -> Planned:
     """How many tasks, or trials of a list, show that the first policy is better than the second."""
     asked.refuse(*_OF_DESIGNS, words=_BESIDE.format("against", "compares means"))
-    if asked.threshold is None and asked.suite is None:
+    if asked.threshold is None and not asked.suite:
         raise ValueError(f"{_NO_THRESHOLD} wanted difference of the two policies")
-    data, of_list = _pilots(asked, reading), {"listed": True, "max_rollouts": asked.max_rollouts}
-    (a, b), listed = in_one_order(*data), {} if asked.suite is None else of_list
+    data, of_list = _pilots(asked, policies, reading), {"listed": True, "max_rollouts": asked.max_rollouts}
+    (a, b), listed = in_one_order(*data), of_list if asked.suite else {}
     return plan_difference(a.returns, b.returns, asked.threshold or 0.0, **asked.stated, **listed), data
 
 
-def _of_designs(asked: Planning, reading: dict[str, Any]) -> Planned:
-    """The best designs, from a pilot or from assumptions."""
-    asked.refuse("beta", words="--{name} is for the table; with a pilot, beta belongs to the plan")
+def _of_designs(asked: Planning, policies: Sequence[PolicySource], reading: dict[str, Any]) -> Planned:
+    """The best designs, from a pilot."""
     if asked.safety and len(asked.safety) > 1:
         raise ValueError("--safety is given several times; expected one with a pilot")
-    if asked.pilot is not None and asked.assume is not None:
-        raise ValueError("PILOT and --assume are both given; expected one of them")
     if asked.requirement:
-        asked.refuse("assume", "support", "threshold", words="--{name} is given; --requirement has its own")
-    data = [] if asked.pilot is None else _pilots(asked, reading)
-    if not data and asked.support is None:
-        raise ValueError(_NO_SUPPORT)
+        asked.refuse("support", "threshold", words="--{name} is given; --requirement has its own")
+    data = _pilots(asked, policies, reading)
     others = ("threshold", "max_rollouts", "budget", "cost_per_task", "cost_per_rollout")
     stated = {**asked.stated, **{name: getattr(asked, name) for name in others}}
-    stated |= {"support": asked.support or (0, 1), "safety": asked.safety[0] if asked.safety else None}
+    stated["safety"], known = asked.safety[0] if asked.safety else None, data[0].returns
     if asked.requirement:
-        known: Any = {name: each.returns for name, each in zip(requirements_of(asked.requirement), data, strict=True)}
-        stated |= {"requirements": asked.requirement, "support": None}
-    else:
-        mean, of_tasks, of_rollouts = asked.assume or (0.0, 0.0, 0.0)
-        known = data[0].returns if data else Assumptions(mean, of_tasks, of_rollouts or None)
+        known = {name: each.returns for name, each in zip(requirements_of(asked.requirement), data, strict=True)}
+        stated["requirements"] = asked.requirement
     is_fixed = (reading["strata"] is not None or asked.lock is not None) and not asked.requirement
     designs = asked.design or (_of_fixed_rollouts(known) if is_fixed else [])
     return plan(known, **stated, designs=tuple(designs) or None), data
@@ -195,28 +178,27 @@ def _of_designs(asked: Planning, reading: dict[str, Any]) -> Planned:
 
 def _of_fixed_rollouts(known: Any) -> list[str]:
     """The designs that strata, and protocols, allow: those whose number of rollouts is fixed."""
-    zeros = known.rollout_spread is None if isinstance(known, Assumptions) else np.isin(known, (0, 1)).all()
-    return [name for name, kind in DESIGNS.items() if kind.stopped is None and kind.suits(bool(zeros))]
+    zeros = bool(np.isin(known, (0, 1)).all())
+    return [name for name, kind in DESIGNS.items() if kind.stopped is None and kind.suits(zeros)]
 
 
 def _table_of_tasks(asked: Planning) -> Plan:
     """A table of the tasks that safeties need; for successes at a threshold, by the number of trials."""
-    asked.refuse("requirement", "budget", "lock", "against", words="--{name} needs PILOT or --assume")
+    asked.refuse("budget", "lock", words="--{name} needs PILOT")
     safeties, designs = np.asarray(asked.safety or _SAFETIES), asked.design
     if asked.threshold is None:
-        return task_table(safeties, delta=asked.delta, beta=asked.beta, max_violations=asked.max_violations)
+        return task_table(safeties, delta=asked.delta)
     if not designs or not set(designs) <= set(OF_SUCCESSES):
-        raise ValueError("--threshold needs PILOT or --assume")
+        raise ValueError("--threshold needs PILOT")
     return success_table(safeties, threshold=asked.threshold, delta=asked.delta)
 
 
-def _pilots(asked: Planning, reading: dict[str, Any]) -> list[ReturnsFile]:
+def _pilots(asked: Planning, policies: Sequence[PolicySource], reading: dict[str, Any]) -> list[ReturnsFile]:
     """The returns of one or two policies, with equally many rollouts of each task and a known support."""
-    sources = _sources(asked, reading)
     if asked.requirement:
-        data = [sources[0].read(**columns) for columns in columns_of([*requirements_of(asked.requirement)], reading)]
+        data = [policies[0].read(**columns) for columns in columns_of([*requirements_of(asked.requirement)], reading)]
     else:
-        data = as_stated(read_all(sources, **reading), asked.support)
+        data = as_stated(read_all(policies, **reading), asked.support)
         check_others_finished(data[1:])
     for each in data:
         if each.where is not None and not np.all(each.where):
@@ -228,31 +210,23 @@ def _pilots(asked: Planning, reading: dict[str, Any]) -> list[ReturnsFile]:
     return data
 
 
-def _sources(asked: Planning, reading: dict[str, Any]) -> list[PolicySource]:
+def _policies(asked: Planning, reading: dict[str, Any]) -> list[PolicySource]:
     """The pilot, and the policy against which it stands: another file, or other rows of the same one."""
-    if _is_of_two_in_one(asked, reading):
+    named = (reading["only"] or "").count(",")
+    if named > 1:
+        raise ValueError(f"--only names {named + 1} policies; expected one, or two for a plan of their difference")
+    if named and asked.against is None:
         return sources_of([asked.pilot], reading)
     if asked.pilot == asked.against:
         raise ValueError("PILOT and --against are one file; of a table of policies expected --policy COLUMN --only A,B")
     return [PolicySource(file) for file in (asked.pilot, asked.against) if file is not None]
 
 
-def _is_of_two_in_one(asked: Planning, reading: dict[str, Any]) -> bool:
-    named = (reading["only"] or "").count(",")
-    if named > 1:
-        raise ValueError(f"--only names {named + 1} policies; expected one, or two for a plan of their difference")
-    return named == 1 and asked.against is None
-
-
 def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, columns: dict[str, str | None]) -> None:
-    """Write the wanted files, and print the plan, with how many tasks to draw from each stratum."""
-    is_wide, drawn = found.wish is not None, {} if columns["strata"] is None else _drawn(found, data[0])
-    if wanted.json:
-        write_whole(wanted.json, f"{found.to_json()}\n", replace=wanted.force)
+    """Print the plan, with how many tasks to draw from each stratum, and lock it if that is wanted."""
+    drawn = {} if columns["strata"] is None else _drawn(found, data[0])
     _console.say(*filter(None, [found.heading, found.notice]), "", *told(*data))
-    _console.output().print(
-        _console.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False
-    )
+    _console.show_table(_console.plain_table(found.table))
     _console.say(*found.remarks)
     if drawn:
         each = ", ".join(f"{count} from {label}" for label, count in drawn.items())

@@ -140,7 +140,9 @@ def sources_of(files: Sequence[Path], reading: Mapping[str, Any], names: str | N
     if "" in found:
         raise ValueError(f"{files[0]}: column {policy} has blank entries; expected the policy of each row, or --where")
     if len(found) < 2:
-        raise ValueError(f"{files[0]}: column {policy} names one policy, {found[0]!r:.60}; expected two or more")
+        raise ValueError(
+            f"{files[0]}: column {policy} names {listed(map(repr, found)) or 'no policy'}; expected two or more"
+        )
     return [PolicySource(files[0], each) for each in found]
 
 

@@ -19,7 +19,6 @@ from jaxcert.cli._typed import refuse_both, typed_with
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._registry import usual_questions
 from jaxcert.returns._prepared import is_successes
 from jaxcert.returns._sample import declared_support
 from jaxcert.tables import ReturnsFile
@@ -30,7 +29,7 @@ class Request(NamedTuple):
     """The questions of a command, with their settings, columns and outputs."""
 
     asking: Asking  # the settings, as they were typed or by the protocol
-    numbers: Mapping[str, Any]  # by the name of each asked question what is fixed beforehand; empty for the curve
+    numbers: Mapping[str, Any]  # by the name of each asked question what is fixed beforehand
     roles: Mapping[str, Any]  # of the columns, by the parameters of `read_returns`
     outputs: Outputs
     wanted: float | None = None  # the safety whose misses are explained
@@ -41,7 +40,7 @@ class Request(NamedTuple):
     @property
     def questions(self) -> list[Question]:
         """What is asked."""
-        return [QUESTIONS[name] for name in self.numbers] or usual_questions({})
+        return [QUESTIONS[name] for name in self.numbers]
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -82,7 +81,7 @@ class Answer(NamedTuple):
     request: Request
     data: Sequence[ReturnsFile]  # the returns of the policy, or of A and of B; of one metric after the other
     settings: Mapping[str, Any]  # of the questions, apart from the numbers that were fixed beforehand
-    certificates: Mapping[str, Any] = {}  # by the question; of no question, the curve
+    certificates: Mapping[str, Any] = {}  # by the question
     advice: Mapping[str, Sequence[Advice | None]] = {}  # why no more is certified, by the question
     findings: Sequence[Finding] | None = None  # likely mistakes; None if none were looked for
 
@@ -92,14 +91,9 @@ class Answer(NamedTuple):
         return self.settings.get("support")
 
     @property
-    def is_curve(self) -> bool:
-        """Whether nothing was fixed beforehand."""
-        return not self.request.numbers
-
-    @property
     def answered(self) -> list[tuple[Question, Any]]:
-        """The numbers fixed beforehand, with their question; empty for a curve."""
-        return [] if self.is_curve else [(QUESTIONS[name], each) for name, each in self.certificates.items()]
+        """The questions with their answers."""
+        return [(QUESTIONS[name], each) for name, each in self.certificates.items()]
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -161,11 +155,11 @@ def _missing(question: Question, stated: dict[str, Any], known: tuple[float, flo
 
 
 def check_listed(
-    data: Sequence[ReturnsFile], question: Question, asking: Asking, *, of: Question | None = None, at: str = ""
+    data: Sequence[ReturnsFile], question: Question, asking: Asking, *, of: Question | None = None
 ) -> None:
     """Raise ValueError unless a list or a sample was chosen, in agreement with the question.
 
-    ``of``: another question asked, whose settings a proposed command needs; ``at``: the threshold a list needs there.
+    ``of``: another question asked, whose settings a proposed command needs.
     """
     listed, asked = asking.listed, of or question
     missing = _missing(asked, _stated(asked, asking, data[0].like), data[0].known_support)
@@ -177,7 +171,7 @@ def check_listed(
     if not made or listed is not None or question.listed:
         return
     # For two policies on a list, margins are the thresholds.
-    at = ",".join(map(as_given, asking.options.get("margin") or [])) if data[1:] else at
+    at = ",".join(map(as_given, asking.options.get("margin") or [])) if data[1:] else ""
     needed = {"--threshold": [at]} if at else {}
     a_list = typed_with({**missing, **needed, "--suite": []}, without=["--margin"] if data[1:] else [])
     a_sample = typed_with({**missing, "--sampled": []})

@@ -12,9 +12,8 @@ from jaxcert.cli import _console, _trial_texts
 from jaxcert.cli._options import argument, flag, option, options, several, with_group
 from jaxcert.cli._outputs import FORCE, JSON, WITNESS, check_outputs, check_witness, write_plot
 from jaxcert.cli._typed import refuse_both, typed_among
-from jaxcert.report import write_certificates
+from jaxcert.report import trial_records, write_certificates
 from jaxcert.report._exact_check import proof_command
-from jaxcert.report._run_record import trial_records
 from jaxcert.report.plots._line_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._declared import outcomes_of

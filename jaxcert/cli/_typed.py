@@ -49,13 +49,3 @@ def in_shell(command: str, files: Iterable[str | Path], options: Iterable[str]) 
 def no_option(file: str | Path) -> str:
     """The name of a file, which is no option whatever it begins with."""
     return f"./{file}" if str(file).startswith("-") else str(file)
-
-
-def as_read(arguments: Sequence[str]) -> list[str]:
-    """The arguments, with ``--suite`` of a plan alone as ``--suite 0``."""
-    if next((each for each in arguments if not each.startswith("-")), "") != "plan":
-        return list(arguments)
-    words = []
-    for each, after in zip(arguments, [*arguments, ""][1:], strict=True):
-        words += [each, *(["0"] if each == "--suite" and not after.lstrip("-").isdecimal() else [])]
-    return words

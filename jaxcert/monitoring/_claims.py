@@ -23,10 +23,7 @@ from jaxcert.tables._roles import Columns, Roles
 
 _TWO = "the certificate is about the difference of two policies; expected one about one policy"
 
-_FROM_STRATA = re.compile(
-    r"on a new task from (?:any distribution .+ that of tasks from )?(.+?)(?:, in an environment that .+)?, "
-    rf"the (?:{EXPECTED_RETURN}|{PROBABILITY_OF_SUCCESS}) is at least "
-)
+_FROM_STRATA = re.compile(rf"on a new task from (.+?), the (?:{EXPECTED_RETURN}|{PROBABILITY_OF_SUCCESS}) is at least ")
 
 # Names of columns that say nothing of which outcome they hold.
 _ANY_OUTCOME = {"return", "returns", "total_return"}

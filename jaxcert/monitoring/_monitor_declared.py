@@ -24,8 +24,8 @@ class Declared(NamedTuple):
     successes: bool  # whether rollouts succeed or fail
     num_rollouts: int  # m, of each task
     alpha: float  # probability of ever raising a false alarm
-    beta: float | None  # the level of upper bounds; None where there are none
-    most_successes: int | None  # the number up to which a task is flagged; None where successes do not count
+    beta: float | None  # the level of upper bounds, as it followed from the claim; None where there are none
+    most_successes: int | None  # likewise the number up to which a task is flagged; None where successes do not count
     certificate_sha256: str | None = None  # of the certificate's file; None for a claim that is from no file
 
     @classmethod
@@ -37,22 +37,20 @@ class Declared(NamedTuple):
         numbers = fields_of(claim, MonitoredClaim, _NUMBERS, "of its claim ")
         fields = fields_of(entry, cls, [name for name in cls._fields if name != "claim"])
         found = cls(**{**fields, "claim": MonitoredClaim(**numbers)})
-        if found.successes and found.support != (0, 1):
-            raise ValueError(f"its support is {found.support}; successes have the support (0, 1)")
         if found.certificate_sha256 is not None and not re.fullmatch("[0-9a-f]{64}", found.certificate_sha256):
             raise ValueError(f"certificate_sha256 is {found.certificate_sha256!r:.40}; expected 64 hexadecimal digits")
-        _check_rollouts(found.num_rollouts)
-        _check_levels(found.claim, found.alpha)
-        found.state()
+        check_same(found, declare(found.claim, found.certificate_sha256, **found.settings)._asdict())
         return found
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of ``init`` beside the claim."""
+        settings = {name: getattr(self, name) for name in ("successes", "num_rollouts", "alpha")}
+        return {"support": None if self.successes else self.support, "complete": True, **settings}
+
     def state(self) -> MonitorState:
-        """Before the first task; ValueError for what cannot be monitored."""
-        support = None if self.successes else self.support
-        settings: dict[str, Any] = {"beta": self.beta, "most_successes": self.most_successes}
-        settings |= {"alpha": self.alpha, "successes": self.successes}
-        threshold, epsilon = self.claim.threshold, self.claim.epsilon
-        return init(threshold, epsilon, support=support, num_rollouts=self.num_rollouts, complete=True, **settings)
+        """Before the first task."""
+        return init(self.claim.threshold, self.claim.epsilon, **self.settings)
 
 
 def declare(claim: MonitoredClaim, certificate_sha256: str | None = None, **settings: Any) -> Declared:
@@ -61,7 +59,7 @@ def declare(claim: MonitoredClaim, certificate_sha256: str | None = None, **sett
     _check_rollouts(given["num_rollouts"])
     test = init(claim.threshold, claim.epsilon, **settings).test
     claim = claim._replace(**{name: float(getattr(claim, name)) for name in _NUMBERS})
-    alpha, beta, (low, high) = float(given["alpha"]), given["beta"], map(float, given["support"] or (0, 1))
+    alpha, (low, high) = float(given["alpha"]), map(float, given["support"] or (0, 1))
     _check_levels(claim, alpha)
     return Declared(
         claim=claim,
@@ -69,7 +67,7 @@ def declare(claim: MonitoredClaim, certificate_sha256: str | None = None, **sett
         successes=given["successes"],
         num_rollouts=given["num_rollouts"],
         alpha=alpha,
-        beta=float(test.beta if beta is None else beta) if test.kind == UPPER_BOUND else None,
+        beta=float(test.beta) if test.kind == UPPER_BOUND else None,
         most_successes=int(test.most_successes) if test.kind == SUCCESSES else None,
         certificate_sha256=certificate_sha256,
     )

@@ -26,8 +26,6 @@ def init(
     successes: bool = False,
     num_rollouts: int = 1,
     alpha: Numeric = 0.05,
-    beta: Numeric | None = None,
-    most_successes: int | None = None,
 ) -> MonitorState:
     r"""A monitor of the claim that a new task has J >= B with probability at least 1 - epsilon, before the first task.
 
@@ -36,8 +34,9 @@ def init(
 
     Z is a score of mean at most 1 under the claim, whatever came before. With 0/1 returns, and with several rollouts
     per task, Z = F/q: F is 1 for a task that is flagged, by at most c successes or an upper bound below B at level
-    beta, and q = epsilon + (1 - epsilon) beta. With one return per task Z = (b - X) / (b - mu), mu = a +
-    (1 - epsilon) (B - a). The sum over starting times of such products detects a change at an unknown time.
+    beta, and q = epsilon + (1 - epsilon) beta. c is the number with which evidence grows fastest if the risk triples;
+    beta is epsilon/5, or epsilon/2 if m (B - a) / (b - a) < 7. With one return per task Z = (b - X) / (b - mu),
+    mu = a + (1 - epsilon) (B - a). The sum over starting times of such products detects a change at an unknown time.
 
     Args:
         threshold: B, with a < B <= b.
@@ -48,9 +47,6 @@ def init(
         successes: whether a rollout succeeds (1) or fails (0).
         num_rollouts: m, of each task.
         alpha: probability of ever raising a false alarm, in (0, 1).
-        beta: of several rollouts that are no successes, the level of the upper bound, in (0, 1); by default
-            epsilon/5, or epsilon/2 if m (B - a) / (b - a) < 7.
-        most_successes: c; by default the number with which evidence grows fastest if the risk triples.
 
     Returns:
         A ``MonitorState``; scalars, so that ``jax.vmap`` watches several claims.
@@ -67,8 +63,7 @@ def init(
     """
     check_complete(complete)
     dtype = compute_dtype(threshold, epsilon, alpha)
-    settings = {"successes": successes, "num_rollouts": num_rollouts, "beta": beta, "most_successes": most_successes}
-    test = prepare_test(threshold, epsilon, support, dtype=dtype, **settings)
+    test = prepare_test(threshold, epsilon, support, successes=successes, num_rollouts=num_rollouts, dtype=dtype)
     # Rounded down, so that the weights sum to at most 1; rounding, also of the logarithm, adds at most 2**-50.
     log_weights = next_down(cast(np.log(_WEIGHTS) - 1e-14, dtype, "down"))
     bets = cast(_BETS, dtype, "nearest")

@@ -103,8 +103,8 @@ class _Rows:
         self._spelled: dict[Any, str] = {}
         self._alike: dict[Any, str] | None = {}
 
-    def read(self, number: int, line: str) -> tuple[str, list[float]] | None:
-        """The label of a task and returns of it; None for an empty line and for a header."""
+    def read(self, number: int, line: str) -> tuple[str, float] | None:
+        """The label of a task and a return of it; None for an empty line and for a header."""
         if not (text := line.strip()):
             return None
         try:
@@ -114,18 +114,14 @@ class _Rows:
             entry = _object(text)
             columns = self._wanted.in_table(list(entry))
             self._check(columns)
-            return self._episode(entry, columns, several="returns" in entry)
+            return self._episode(entry, columns)
         except (ValueError, csv.Error) as error:
             raise ValueError(f"line {number}: {error}") from error
 
-    def _episode(self, entry: Mapping[str, Any], columns: Columns, *, several: bool = False) -> tuple[str, list[float]]:
-        columns = columns._replace(value="returns") if several else columns
+    def _episode(self, entry: Mapping[str, Any], columns: Columns) -> tuple[str, float]:
         if missing := [name for name in (columns.task, columns.value) if name not in entry]:
-            raise ValueError(f"has no {' and no '.join(missing)}; expected a task and its return, or its returns")
-        values = entry["returns"] if several else [entry[columns.value]]
-        if not isinstance(values, list):
-            raise ValueError(f"its returns are {values!r:.40}; expected a list")
-        label, found = self._label(entry[columns.task]), [self._value(value) for value in values]
+            raise ValueError(f"has no {' and no '.join(missing)}; expected a task and its return")
+        label, found = self._label(entry[columns.task]), self._value(entry[columns.value])
         self.others.add(columns, label, entry)
         return label, found
 
@@ -258,14 +254,14 @@ class _OpenTask:
         """The label of a task that is not complete yet."""
         return self._label if self._values else None
 
-    def add(self, label: str, values: list[float]) -> list[Task]:
+    def add(self, label: str, value: float) -> list[Task]:
         """The task, if it is complete."""
         if self._values and label != self._label:
             raise ValueError(
                 f"task {label} begins after {len(self._values)} of {self._num} rollouts of task {self._label}; "
                 "expected tasks in the order in which they arrived, each with its rollouts in a row"
             )
-        self._label, self._values = label, [*self._values, *values]
+        self._label, self._values = label, [*self._values, value]
         if len(self._values) < self._num:
             return []
         done, self._values = (label, self._values), []

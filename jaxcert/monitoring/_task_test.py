@@ -19,7 +19,7 @@ from jaxcert.returns._prepared import Needs, Support, probability, support_for
 _NEEDS = Needs("a monitor", needs_width=True)
 # How a task is judged: by its successes, by an upper bound on its mean return, or by its one return itself.
 SUCCESSES, UPPER_BOUND, RETURN = "successes", "upper bound", "return"
-# The default level of an upper bound is a share of the risk. With few rollouts the share is larger, since a bound at a
+# The level of an upper bound is a share of the risk. With few rollouts the share is larger, since a bound at a
 # small level is hardly ever below the threshold. Found by simulation.
 _SHARE, _SHARE_OF_FEW, _FEW = 0.2, 0.5, 7
 
@@ -60,17 +60,12 @@ def prepare_test(
     *,
     successes: bool,
     num_rollouts: int,
-    beta: Any,
-    most_successes: int | None,
     dtype: np.dtype,
 ) -> TaskTest:
-    """The test of a task; ValueError for a concrete claim that no task can contradict, or for settings of another
-    kind.
-    """
+    """The test of a task; ValueError for a concrete claim that no task can contradict."""
     check_count("num_rollouts", num_rollouts)
     low, high = _ends(support, successes=successes)
     kind = SUCCESSES if successes else RETURN if num_rollouts == 1 else UPPER_BOUND
-    _check_settings(kind, num_rollouts, beta, most_successes)
     if is_concrete(threshold, low, high):
         ends = float(low), float(high)
         expected = f"a number in ({ends[0]:g}, {ends[1]:g}], since no task contradicts another one"
@@ -78,16 +73,11 @@ def prepare_test(
     epsilon = probability("epsilon", epsilon, dtype, "up", validate=True, scalar=True)
     b, a, top = cast(threshold, dtype, "down"), cast(low, dtype, "down"), cast(high, dtype, "up")
     valid = (a < b) & (b <= top) & jnp.isfinite(a) & jnp.isfinite(top) & in_unit(epsilon)
-    c = jnp.int32(-1)
+    beta, c = jnp.full((), jnp.nan, dtype), jnp.int32(-1)
     if kind == SUCCESSES:
-        beta, c = _attained(b, epsilon, num_rollouts, most_successes)
+        beta, c = _attained(b, epsilon, num_rollouts)
     elif kind == UPPER_BOUND:
-        if beta is None:
-            beta = _default_level(b, epsilon, a, top, num_rollouts)
-        else:
-            beta = probability("beta", beta, dtype, "nearest", validate=True, scalar=True)
-    else:
-        beta = jnp.full((), jnp.nan, dtype)
+        beta = _level(b, epsilon, a, top, num_rollouts)
     largest = _mean_loss_up(b, epsilon, a, top) if kind == RETURN else _flags_up(epsilon, beta)
     return TaskTest(b, epsilon, a, top, beta, c, largest, valid, kind, num_rollouts)
 
@@ -138,23 +128,18 @@ def _mean_loss_up(b: jax.Array, epsilon: jax.Array, low: jax.Array, high: jax.Ar
     return total * (1 + 6 * unit_roundoff(total.dtype))
 
 
-def _default_level(b: jax.Array, epsilon: jax.Array, low: jax.Array, high: jax.Array, num_rollouts: int) -> jax.Array:
+def _level(b: jax.Array, epsilon: jax.Array, low: jax.Array, high: jax.Array, num_rollouts: int) -> jax.Array:
     """A share of epsilon. Any level that is fixed beforehand is sound, so this need not be rounded."""
     worth = num_rollouts * (b - low) / (high - low)
     return epsilon * jnp.where(worth < _FEW, _SHARE_OF_FEW, _SHARE).astype(epsilon.dtype)
 
 
-def _attained(
-    threshold: jax.Array, epsilon: jax.Array, num_rollouts: int, most_successes: int | None
-) -> tuple[jax.Array, jax.Array]:
-    """The number of successes up to which a task is flagged, by default the quickest, and the level it attains."""
+def _attained(threshold: jax.Array, epsilon: jax.Array, num_rollouts: int) -> tuple[jax.Array, jax.Array]:
+    """The number of successes up to which a task is flagged, the quickest, and the level it attains."""
     numbers = jnp.arange(num_rollouts, dtype=jnp.int32)
     levels = binomial_cdf(numbers, num_rollouts, jnp.broadcast_to(threshold, numbers.shape), side="up")
     levels = jnp.clip(levels, 0, 1)
-    if most_successes is None:
-        chosen = jnp.argmax(_growth(threshold, epsilon, numbers, num_rollouts, levels)).astype(jnp.int32)
-    else:
-        chosen = jnp.int32(most_successes)
+    chosen = jnp.argmax(_growth(threshold, epsilon, numbers, num_rollouts, levels)).astype(jnp.int32)
     return levels[chosen], chosen
 
 
@@ -182,15 +167,3 @@ def _ends(support: Support | None, *, successes: bool) -> Support:
     if not successes and support is None:
         raise ValueError("support is not given; expected (a, b), or successes=True")
     return (0.0, 1.0) if support is None else support_for(_NEEDS, support)
-
-
-def _check_settings(kind: str, num_rollouts: int, beta: Any, most_successes: int | None) -> None:
-    if beta is not None and kind != UPPER_BOUND:
-        has = {SUCCESSES: "successes attain a level of their own", RETURN: "one return per task has no level"}
-        raise ValueError(f"beta is {beta}; {has[kind]}, expected None")
-    if most_successes is None:
-        return
-    if kind != SUCCESSES:
-        raise ValueError(f"most_successes is {most_successes}; expected None without successes=True")
-    whole = "a whole number from 0 up to one less than the rollouts of a task"
-    check_number("most_successes", most_successes, lambda x: x in range(num_rollouts), whole)

@@ -3,7 +3,6 @@
 from jaxcert.planning._advice import advise, check
 from jaxcert.planning._advice_on_bounds import Advice
 from jaxcert.planning._difference import plan_difference
-from jaxcert.planning._pilot import Assumptions
 from jaxcert.planning._plan import Design, Plan, allocated
 from jaxcert.planning._planner import plan
 from jaxcert.planning._suite_plan import plan_suite
@@ -11,7 +10,6 @@ from jaxcert.planning._tables_of_tasks import success_table, task_table
 
 __all__ = [
     "Advice",
-    "Assumptions",
     "Design",
     "Plan",
     "advise",

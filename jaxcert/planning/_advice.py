@@ -1,6 +1,5 @@
 """Why a certificate says less than wanted, and what would help; the same before any rollout."""
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,9 +13,8 @@ from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
-from jaxcert.planning._advice_on_bounds import Advice, Setting, advice_by, advice_on, impossible
+from jaxcert.planning._advice_on_bounds import Advice, Setting, advice_on, impossible
 from jaxcert.planning._advice_on_requirements import advice_on_requirements
-from jaxcert.planning._highest_safety import most_together
 from jaxcert.planning._successes import advice_on_level, advice_on_successes
 from jaxcert.questions import QUESTIONS, question_of
 from jaxcert.questions._answers import sampled
@@ -49,9 +47,10 @@ def advise(
     Returns:
         For each threshold, or for all requirements together, an ``Advice``, or None where as much is certified as
         wanted. Of requirements it names the one without which most tasks more would pass. For successes with equally
-        many trials in every task, it compares more tasks with more trials. For soft counts, beta "auto" and unequal
-        numbers of trials, it is only about the number of tasks, and None if that number could be enough. It is None for
-        safety levels that hold together. With more misses than ``limit``, the list ends with the last explained one.
+        many trials in every task, it compares more tasks with more trials; with unequal numbers it is only about the
+        number of tasks, and None if that number could be enough. It is None for soft counts, a beta that the data
+        chose, and safety levels that hold together. With more misses than ``limit``, the list ends with the last
+        explained one.
 
     Raises:
         ValueError: for a certificate that answers a question without advice (``Question.advised``), such as a band or
@@ -102,9 +101,10 @@ def misses(certificate: Any, *, safety: float | None = None) -> np.ndarray:
 def is_explained(certificate: Certificate) -> bool:
     """Whether ``advise`` looks for what a miss needs.
 
-    It does not for a band, nor for weighted tasks: their number explains nothing.
+    It does not for a band, weighted tasks, soft counts or a beta that the data chose.
     """
-    return certificate.method in METHODS
+    method = METHODS.get(certificate.method)
+    return method is not None and (method.counts_successes or counts_bounds(certificate))
 
 
 def _explanation(
@@ -121,10 +121,6 @@ def _explanation(
             safeties = np.asarray(certificate.safety)
             return lambda i: advice_on_level(certificate, num_rollouts, safeties[i].item())
         return lambda i: advice_on_successes(certificate, num_rollouts, thresholds[i].item(), wanted)
-    if not counts_bounds(certificate):
-        most = most_together(certificate, num_rollouts)
-        found = None if most is None else advice_by(most, certificate.num_tasks, "", None, wanted)
-        return None if found is None else lambda i: dataclasses.replace(found, threshold=thresholds[i].item())
     low, high = map(float, support)
     ends = (low - high, high - low) if of_two(certificate) else (low, high)
     setting = Setting(
@@ -183,7 +179,7 @@ def check(
         >>> for advice in check(100, 10, thresholds=150.0, support=(0, 200), delta=0.01):
         ...     print(advice)
         no lower bound can pass 148.3 with 10 rollouts at beta 0.05, even if all returns were 200: 150 needs 11 \
-rollouts, or a beta of at least 0.06, or rollouts one after another (jaxcert.sequential)
+rollouts, or rollouts one after another (jaxcert.sequential)
     """
     check_count("num_tasks", num_tasks)
     check_count("num_rollouts", num_rollouts)

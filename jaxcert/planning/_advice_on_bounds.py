@@ -9,12 +9,18 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, ceil_figures, floor_figures, floor_to
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._safety_level import allowed_counts
-from jaxcert.planning._highest_safety import MOST_ROLLOUTS, TINY, BestTask, Most, reaches
-from jaxcert.planning._least_tasks import MOST_TASKS, least_number, most_violations, safety_of
+from jaxcert.planning._least_tasks import (
+    MOST_ROLLOUTS,
+    MOST_TASKS,
+    TINY,
+    BestTask,
+    Most,
+    least_number,
+    most_violations,
+    reaches,
+    safety_of,
+)
 from jaxcert.tables._returns import how_many
-
-# Smaller betas that are proposed.
-_BETAS = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 1e-4, 1e-5, 1e-6)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,10 +32,8 @@ class Advice:
         safety: the wanted safety; 0 for any above it.
         max_safety: the most that so many tasks certify at these levels, without any violation.
         tasks_needed: if that is too little, the fewest tasks that can certify the wanted safety.
-        max_beta: if that is too little, a beta at which these tasks can.
         highest_threshold: if no task can pass the threshold, the lower bound of the best possible returns.
         rollouts_needed: if so, the fewest rollouts with which the best possible returns pass.
-        min_beta: if so, the least beta, in steps of 0.01, at which they pass with these rollouts.
         num_violations: k, and how many are allowed, if it is only for their number.
         violations_allowed: see ``num_violations``.
         tasks_at_this_share: as many tasks would do if the same share of them were violations.
@@ -50,10 +54,8 @@ class Advice:
     safety: float
     max_safety: float
     tasks_needed: int | None = None
-    max_beta: float | None = None
     highest_threshold: float | None = None
     rollouts_needed: int | None = None
-    min_beta: float | None = None
     num_violations: int | None = None
     violations_allowed: int | None = None
     tasks_at_this_share: int | None = None
@@ -104,15 +106,14 @@ class Setting(NamedTuple):
     free_beta: bool = False
     difference: bool = False
 
-    def safety(self, k: int, n: int, beta: float | None = None) -> float:
+    def safety(self, k: int, n: int) -> float:
         """The safety that k violations of n certify."""
-        beta = self.beta_for(n) if beta is None else beta
-        return float(safety_of(self.method, k, n, beta, self.delta, self.dtype))
+        return float(safety_of(self.method, k, n, self.beta_for(n), self.delta, self.dtype))
 
     def least(self, wanted: float, k: int, low: int) -> int:
         """The fewest tasks, more than low, that certify the wanted safety if the share of k, rounded up, misses."""
 
-        def holds(n: int) -> bool:
+        def holds(n: int) -> Any:
             return reaches(self.safety(-(-k * n // self.num_tasks), n), wanted)
 
         return least_number(holds, low, MOST_TASKS)
@@ -153,13 +154,12 @@ def impossible(setting: Setting, threshold: float | None, wanted: float) -> Advi
     found, texts = Advice(threshold, wanted, setting.safety(0, setting.num_tasks)), []
     if not reaches(found.max_safety, wanted):
         found = _with_tasks(setting, found)
-        smaller = f", or a beta of at most {found.max_beta:g}" if found.max_beta else ""
         few, there = _too_few(setting.num_tasks, found, "even if none is a violation"), ""
         if found.tasks_needed and np.isnan(setting.beta_for(found.tasks_needed)):  # it may have been given as a number
             sizes = setting.num_tasks, found.tasks_needed
             here, then = (float(setting.method.default_beta(setting.delta, n)) for n in sizes)
             there = "" if here == then else f" with its default beta of {then:.3g} in place of {here:.3g}"
-        texts.append(few + there + smaller)
+        texts.append(few + there)
     if threshold is not None and setting.support:
         found = _with_rollouts(setting, found, threshold, setting.support)
         if found.highest_threshold is not None:
@@ -168,15 +168,13 @@ def impossible(setting: Setting, threshold: float | None, wanted: float) -> Advi
 
 
 def _with_tasks(setting: Setting, found: Advice) -> Advice:
-    n, wanted = setting.num_tasks, found.safety
-    needed = setting.least(wanted, 0, 0)
+    wanted, needed = found.safety, setting.least(found.safety, 0, 0)
     if setting.free_beta and needed:
         # Between a beta of nearly 0 and none, rounding decides.
         sizes = range(max(needed - 2, 1), needed + 3)
         near = [size for size in sizes if int(setting.of_free_beta(wanted, size)[1][0]) > 0]
         needed = min(near, default=needed)
-    smaller = [beta for beta in _BETAS if beta < setting.beta and reaches(setting.safety(0, n, beta), wanted)]
-    return dataclasses.replace(found, tasks_needed=needed or None, max_beta=max(smaller, default=None))
+    return dataclasses.replace(found, tasks_needed=needed or None)
 
 
 def _with_rollouts(setting: Setting, found: Advice, threshold: float, support: tuple[float, float]) -> Advice:
@@ -191,14 +189,8 @@ def _with_rollouts(setting: Setting, found: Advice, threshold: float, support: t
     highest = best.highest(m, setting.beta)
     if highest >= best.up(threshold):
         return found
-    beta = best.least_beta(threshold, m)
-    good = beta is not None and reaches(setting.safety(0, setting.num_tasks, beta), found.safety)
-    return dataclasses.replace(
-        found,
-        highest_threshold=highest,
-        rollouts_needed=best.least_rollouts(threshold, setting.beta) or None,
-        min_beta=beta if good else None,
-    )
+    needed = best.least_rollouts(threshold, setting.beta) or None
+    return dataclasses.replace(found, highest_threshold=highest, rollouts_needed=needed)
 
 
 def _rollouts_text(setting: Setting, found: Advice, threshold: float, support: tuple[float, float]) -> str:
@@ -212,12 +204,11 @@ def _rollouts_text(setting: Setting, found: Advice, threshold: float, support: t
     # By rounding, other returns may give this much more.
     above = ceil_figures(found.highest_threshold + 1e-5 * (high - low), 4)
     needed = f"{found.rollouts_needed:,}" if found.rollouts_needed else f"more than {MOST_ROLLOUTS:,}"
-    larger = f", or a beta of at least {found.min_beta:g}" if found.min_beta else ""
     other = ", or rollouts one after another (jaxcert.sequential)"
     each, other = (" of either policy", "") if setting.difference else ("", other)
     return (
         f"no lower bound can pass {above} with {how_many(m or 0, 'rollout')} at beta {setting.beta:.4g}, even if all "
-        f"{what}s were {high:g}: {shown} needs {needed} rollouts{each}{larger}{other}"
+        f"{what}s were {high:g}: {shown} needs {needed} rollouts{each}{other}"
     )
 
 

@@ -12,7 +12,7 @@ from jaxcert.certificates._figures import SAMPLED
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._registry import METHODS
 from jaxcert.planning._advice_on_bounds import Advice, Setting, impossible, limit_of
-from jaxcert.planning._highest_safety import MOST_ROLLOUTS, TINY, BestTask, reaches
+from jaxcert.planning._least_tasks import MOST_ROLLOUTS, TINY, BestTask, reaches
 from jaxcert.returns._required import Side, requirements_of, sides_of
 from jaxcert.tables._returns import how_many
 

@@ -8,10 +8,10 @@ import numpy as np
 from jaxcert._types import Array
 from jaxcert._validation import as_numbers, check_finite, check_open_unit
 from jaxcert.bounds import betting
-from jaxcert.planning._experiments import Experiments, Margin, Size, fewest, kept_if_lucky, plan_of, with_failures
+from jaxcert.planning._experiments import Experiments, Margin, enough, fewest, kept_if_lucky, plan_of, with_failures
 from jaxcert.planning._least_tasks import counts
-from jaxcert.planning._pilot import AssumedReturns, Assumptions, PilotReturns, ReorderedPilot, source_of
-from jaxcert.planning._plan import Plan
+from jaxcert.planning._pilot import PilotReturns, ReorderedPilot, support_of
+from jaxcert.planning._plan import Design, Plan
 from jaxcert.planning._search import check_trials
 from jaxcert.planning._suite_plan import trials_of
 from jaxcert.returns._prepared import Support, split_support
@@ -24,8 +24,8 @@ _USUAL_ROLLOUTS = (1, 2, 5, 10, 20)
 
 
 def plan_difference(
-    pilot_a: Array | Assumptions | Sequence[float],
-    pilot_b: Array | Assumptions | Sequence[float],
+    pilot_a: Array | Sequence[float],
+    pilot_b: Array | Sequence[float],
     margin: float,
     *,
     listed: bool = False,
@@ -44,10 +44,9 @@ def plan_difference(
     the support.
 
     Args:
-        pilot_a: returns float[n0, m_a] of policy A, at least 2 × 2; or ``Assumptions``. Of a list: its returns on these
-            very tasks, or its assumed success probabilities on them, float[n].
-        pilot_b: the same of policy B on the same tasks. ``Assumptions`` of the two are independent, so that more tasks
-            are needed than if a task that is hard for one policy were hard for the other.
+        pilot_a: returns float[n0, m_a] of policy A, at least 2 × 2. Of a list: its returns on these very tasks, or its
+            assumed success probabilities on them, float[n].
+        pilot_b: the same of policy B on the same tasks.
         margin: c, the wanted difference; 0 for which policy is better.
         listed: whether the tasks are a fixed list, so that trials of each are looked for in place of new tasks.
         support: (a, b), both finite; for pilots of type bool and for success probabilities it is (0, 1).
@@ -58,10 +57,10 @@ def plan_difference(
         seed: of the imagined comparisons.
 
     Returns:
-        A ``Plan``, with a design for each number of rollouts at which 2,048 tasks suffice, the cheapest first; for a
-        list, with the fewest trials. From returns, these are so many that the power holds even if the pilot was luckier
-        than tasks and trials in general, at 95 % confidence; where no number does, ``notice`` says that the pilot
-        cannot tell. The certificate needs new tasks; on a list it needs new trials.
+        A ``Plan``, with designs for each number of rollouts at which 2,048 tasks suffice; for a list, with the fewest
+        trials. From returns, those come first that have the power even if the pilot was luckier than tasks and trials
+        in general, at 95 % confidence; where none has, ``notice`` says that the pilot cannot tell. The certificate
+        needs new tasks; on a list it needs new trials.
 
     Raises:
         ValueError: for values out of range, or pilots that do not have the same tasks.
@@ -71,8 +70,8 @@ def plan_difference(
         >>> from jaxcert.planning import plan_difference
         >>> a = jaxcert.sample_returns("cheetah")[:50]
         >>> found = plan_difference(a, 0.8 * a[:, ::-1], 50.0, support=(0, 1000), delta=0.05, num_rollouts=(1, 10))
-        >>> [design.num_rollouts for design in found.designs], 50 < found.best.num_tasks < 1000
-        ([1, 10], True)
+        >>> {design.num_rollouts for design in found.designs}, 50 < found.best.num_tasks < 1000
+        ({1, 10}, True)
         >>> found = plan_difference([0.9] * 20, [0.7] * 20, 0.0, listed=True, delta=0.05)
         >>> found.best.num_tasks, 5 < found.best.num_rollouts < 20
         (20, True)
@@ -83,87 +82,76 @@ def plan_difference(
     check_trials(max_rollouts)
     if listed and num_rollouts is not None:
         raise ValueError("num_rollouts is given with listed=True, whose trials are looked for; expected max_rollouts")
-    sources = _sources(pilot_a, pilot_b, support, listed=listed)
-    low, high = map(float, split_support(sources[0].support))
+    a, b = _pilots(pilot_a, pilot_b, support, listed=listed)
+    low, high = map(float, split_support(a.support))
     if not np.isfinite(high):
         raise ValueError("support has an infinite upper end; a difference needs a finite one")
-    wish = Margin(float(margin), high - low, delta, sources[0].num_tasks if listed else 1)
+    wish = Margin(float(margin), high - low, delta, a.num_tasks if listed else 1)
     if listed:
-        sizes = [_trials(sources, wish, power, int(max_rollouts), seed)]
+        designs = _trials(a, b, wish, power, int(max_rollouts), seed)
     else:
         given = _USUAL_ROLLOUTS if num_rollouts is None else num_rollouts
         rollouts = np.atleast_1d(counts("num_rollouts", given, 1, 100)).tolist()
-        sizes = [_tasks(sources, wish, power, m, seed, len(rollouts)) for m in rollouts]
-    mean = _mean(pilot_a) - _mean(pilot_b)
+        designs = [each for m in rollouts for each in _tasks(a, b, wish, power, m, seed, len(rollouts))]
+    mean = float(np.mean(as_numbers("pilot_a", pilot_a)) - np.mean(as_numbers("pilot_b", pilot_b)))
+    varied = [each.less_varied for each in (a, b) if listed and isinstance(each, PilotReturns)]
+    number, most = ("trials", int(max_rollouts)) if listed else ("tasks", _TASKS)
+    none = f"No number of {number} up to {most:,} is sure to have a power of {power:.4g}."
+    if mean <= margin:
+        none = f"The difference in the pilot is {mean:.3g}; no number of {number} certifies more than the difference."
     over = f" over these {wish.unit} tasks" if listed else ""
-    varied = [each.less_varied for each in sources if listed and isinstance(each, PilotReturns)]
-    number = "trials" if listed else "tasks"
-    none = f"The difference in the pilot is {mean:.3g}; no number of {number} certifies more than the difference."
     return plan_of(
-        sizes,
+        designs,
         heading=f"Wanted: better by {margin:g} on average{over}, in at least {power:.4g} of cases, delta {delta:g}",
-        notice=none if mean <= margin else "",
-        remarks=[f"the difference in the pilot is {mean:.3g}", *dict.fromkeys(filter(None, varied))],
-        most=int(max_rollouts) if listed else _TASKS,
-        name=betting.__name__,
+        none=none,
+        remarks=[
+            "rollouts are of either policy, and the cost counts those of both",
+            f"the difference in the pilot is {mean:.3g}",
+            *dict.fromkeys(filter(None, varied)),
+        ],
         power=power,
+        own=number if isinstance(a, PilotReturns) else "",
     )
 
 
-def _tasks(sources: Any, wish: Margin, power: float, m: int, seed: int, num_claims: int) -> Size:
+def _tasks(a: Any, b: Any, wish: Margin, power: float, m: int, seed: int, num_claims: int) -> list[Design]:
     """How many new tasks with m rollouts are enough."""
-    a, b = sources
 
     def found(draw: Callable[..., np.ndarray], number: int) -> int:
         return fewest(Experiments(draw, wish, _TASKS), power, (seed, number, m), num_claims)
 
-    if not isinstance(a, PilotReturns):
-        return Size(found(_assumed(a, b, m), 3), None, m, False)
     known = _reordered(a, b, m, seed)
     like = found(_of_pool(known), 3)
     unlucky = with_failures(_of_pool(known), kept_if_lucky(known, wish), -wish.width)
-    return Size(like, like and found(unlucky, 6), m, False)
+    return enough(like, like and found(unlucky, 6), power, lambda n: _of_two(n, m))
 
 
-def _trials(sources: Any, wish: Margin, power: float, most: int, seed: int) -> Size:
+def _trials(a: Any, b: Any, wish: Margin, power: float, most: int, seed: int) -> list[Design]:
     """How many trials of each task of a list are enough."""
-    experiments = Experiments(_on_the_list(*sources), wish, most, wish.unit)
+    experiments = Experiments(_on_the_list(a, b), wish, most, wish.unit)
     like, sure = fewest(experiments, power, (seed, 5)), None
-    if isinstance(sources[0], PilotReturns) and isinstance(sources[1], PilotReturns):
-        a, b = (each.returns for each in sources)
-        m = min(a.shape[1], b.shape[1])
-        kept = kept_if_lucky((a[:, :m] - b[:, :m]).reshape(-1, 1), wish)
+    if isinstance(a, PilotReturns) and isinstance(b, PilotReturns):
+        m = min(a.returns.shape[1], b.returns.shape[1])
+        kept = kept_if_lucky((a.returns[:, :m] - b.returns[:, :m]).reshape(-1, 1), wish)
         draw = with_failures(experiments.draw, kept, -wish.width)
         sure = like and fewest(experiments._replace(draw=draw), power, (seed, 6), 1)
-    return Size(like, sure, wish.unit, True)
+    return enough(like, sure, power, lambda m: _of_two(wish.unit, m))
 
 
-def _sources(pilot_a: Any, pilot_b: Any, support: Support | None, *, listed: bool) -> tuple[Any, Any]:
-    """A simulator of tasks of either policy, or of trials of a list."""
+def _of_two(n: int, m: int) -> Design:
+    return Design(betting.__name__, n, m, None, rollouts_per_task=m, cost=2.0 * n * m)
+
+
+def _pilots(pilot_a: Any, pilot_b: Any, support: Support | None, *, listed: bool) -> tuple[Any, Any]:
+    """Simulators of tasks of either policy, or of trials of a list."""
+    given = {"pilot_a": pilot_a, "pilot_b": pilot_b}
     if listed:
-        a, b = trials_of("pilot_a", pilot_a, support), trials_of("pilot_b", pilot_b, support)
+        a, b = (trials_of(name, each, support) for name, each in given.items())
     else:
-        a, b = source_of(pilot_a, support), source_of(pilot_b, support)
-        if isinstance(a, PilotReturns) != isinstance(b, PilotReturns):
-            raise ValueError("pilot_a and pilot_b are returns and Assumptions; expected two of a kind")
+        a, b = (PilotReturns(each, support_of(each, support), name) for name, each in given.items())
     if a.num_tasks != b.num_tasks:
         raise ValueError(f"pilot_a and pilot_b have {a.num_tasks} and {b.num_tasks} tasks; expected the same ones")
     return a, b
-
-
-def _mean(pilot: Any) -> float:
-    return float(pilot.mean if isinstance(pilot, Assumptions) else np.mean(as_numbers("pilot", pilot)))
-
-
-def _assumed(a: AssumedReturns, b: AssumedReturns, num_rollouts: int) -> Callable[..., np.ndarray]:
-    """Draws differences of the averages of imagined tasks, [comparisons, tasks]."""
-
-    def draw(rng: np.random.Generator, num_repeats: int, num_tasks: int) -> np.ndarray:
-        drawn = (one.data_sets(rng, num_repeats, num_tasks, num_rollouts) for one in (a, b))
-        of_a, of_b = (returns.mean(axis=-1, dtype=np.float32) for returns in drawn)
-        return of_a - of_b
-
-    return draw
 
 
 def _reordered(a: PilotReturns, b: PilotReturns, num_rollouts: int, seed: int) -> np.ndarray:

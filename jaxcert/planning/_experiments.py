@@ -6,6 +6,7 @@ power is taken. These sizes are fixed before the fresh experiments are drawn, an
 together with 95 % confidence.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.numerics._rounding import cast
 from jaxcert.planning._goals import doubted
 from jaxcert.planning._least_tasks import least_number
-from jaxcert.planning._plan import Design, Plan
+from jaxcert.planning._plan import Design, Plan, table_of
 from jaxcert.planning._search import TIMES, least_share
 from jaxcert.returns._sample import numbers_as_sample
 
@@ -133,75 +134,33 @@ def _lower(differences, width, delta, count) -> jax.Array:
 DOUBTED = "pessimistic: if the pilot was luckier than tasks and trials in general, at 95 % confidence"
 
 
-class Size(NamedTuple):
-    """How many tasks are enough with these rollouts, or how many rollouts of these tasks; 0 where none are.
-
-    ``like``: enough for tasks like those of the pilot. ``sure``: enough even if these were luckier; None without a
-    pilot.
-    """
-
-    like: int
-    sure: int | None
-    beside: int  # the known number of rollouts or, of a list, of tasks
-    listed: bool
-    num_policies: int = 2
-
-    @property
-    def holds(self) -> bool:
-        return self.sure != 0
-
-    @property
-    def size(self) -> int:
-        return self.sure or self.like
-
-    @property
-    def all_rollouts(self) -> int:
-        return self.num_policies * self.size * self.beside
-
-    def design(self, name: str, power: float) -> Design:
-        n, m = (self.beside, self.size) if self.listed else (self.size, self.beside)
-        doubted = power if self.sure else None
-        return Design(name, n, m, None, None, m, float(self.all_rollouts), power, least=power, pessimistic=doubted)
+def enough(like: int, sure: int | None, power: float, design: Callable[[int], Design]) -> list[Design]:
+    """The designs of two sizes: enough for tasks like those of the pilot, and even if these were luckier; of 0 none."""
+    held = {like: None} | ({sure: power} if sure else {})
+    return [dataclasses.replace(design(size), least=power, pessimistic=each) for size, each in held.items() if size]
 
 
 def plan_of(
-    sizes: Sequence[Size], *, heading: str, notice: str = "", remarks: Sequence[str], most: int, name: str, power: float
+    designs: Sequence[Design], *, heading: str, none: str, remarks: Sequence[str], power: float, own: str
 ) -> Plan:
-    """The plan with these sizes, of a certificate that a design of that name has; ``notice``: in place of the doubt."""
-    ordered = sorted(sizes, key=lambda size: (not size.holds, size.all_rollouts or np.inf))
-    doubted = [DOUBTED] if any(size.sure is not None for size in sizes) else []
+    """The plan with these designs; ``none``: what is said without any; ``own``: with what a pilot may be lucky."""
+    ordered = sorted(designs, key=lambda design: (design.pessimistic is None, design.cost))
+    doubted = [DOUBTED] if own and ordered else []
     return Plan(
         heading=heading,
-        notice=notice or _doubt(ordered[0], power),
-        table=_table(ordered, most),
-        remarks=("in at least so many cases: at 95 % confidence in fresh simulations", *doubted, *remarks),
-        designs=tuple(size.design(name, power) for size in ordered if size.size),
+        notice=_doubt(ordered[0], power, own) if ordered else none,
+        table=table_of(ordered),
+        remarks=("at least: the power at 95 % confidence in fresh simulations", *doubted, *remarks),
+        designs=tuple(ordered),
         power=float(power),
     )
 
 
-def _table(sizes: Sequence[Size], most: int) -> dict[str, list[str]]:
-    """A row for each; ``most``: the largest size that was tried."""
-    listed, of_each = sizes[0].listed, f"rollouts of {'either' if sizes[0].num_policies > 1 else 'each'}"
-    known, found = ("tasks", of_each) if listed else (of_each, "tasks")
-
-    def shown(size: int | None) -> str:
-        return f"{size:,}" if size else f"> {most:,}"
-
-    columns = {known: [f"{size.beside:,}" for size in sizes], found: [shown(size.like) for size in sizes]}
-    if any(size.sure is not None for size in sizes):
-        columns |= {f"{found} (pessimistic)": [shown(size.sure) for size in sizes]}
-    order = sorted(columns, key=lambda name: not name.startswith(of_each))
-    total = {"rollouts in all": [f"{size.all_rollouts:,}" if size.size else "" for size in sizes]}
-    return {name: columns[name] for name in order} | total
-
-
-def _doubt(first: Size, power: float) -> str:
-    """Whether the first design has the power even if the pilot was lucky; empty without a pilot, or a design."""
-    if first.sure is None or not first.size:
+def _doubt(first: Design, power: float, own: str) -> str:
+    """Whether the first design has the power even if the pilot was lucky; empty without a pilot."""
+    if not own:
         return ""
-    if first.holds:
+    if first.pessimistic is not None:
         return f"The first design has power {power:g} even if the pilot was lucky (pessimistic)."
-    own = "trials" if first.listed else "tasks"
     like = f"power {power:g} if {own} in general are like its own, less if these were lucky (pessimistic)"
     return f"The pilot cannot tell: {like}. A larger pilot helps."

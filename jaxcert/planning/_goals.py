@@ -57,8 +57,8 @@ class Goal:
         return design.surely >= self.power
 
     def holds(self, design: Design) -> bool:
-        """Whether it still does if the pilot tasks were luckier than tasks in general, as far as that is known."""
-        return design.pessimistic is None or design.pessimistic >= self.power
+        """Whether it is known to do so even if the pilot tasks were luckier than tasks in general."""
+        return design.pessimistic is not None and design.pessimistic >= self.power
 
     def doubting(self, num_tasks: int) -> "Goal":
         """The goal under the assumption that this many pilot tasks were luckier than tasks in general."""
@@ -117,7 +117,7 @@ class Goal:
         k = int(most_violations(BINOMIAL, wish.safety, np.asarray([n]), np.asarray([design.beta]), wish.delta)[0])
         limit = 1 - safety_of(BINOMIAL, max(k, 0), n, _NO_BETA, wish.delta).astype(np.float64)
         most = np.floor((1 - limit * (1 + 2e-5) / (1 - wish.safety)) * 1e4) / 1e4  # about, and rounded down
-        held = most > design.level and reaches(BINOMIAL, wish.safety, k, n, most, wish.delta)
+        held = most > design.level and reaches(safety_of(BINOMIAL, k, n, most, wish.delta), wish.safety)
         return dataclasses.replace(design, num_violations=k, **({"beta": float(most)} if held else {}))
 
 

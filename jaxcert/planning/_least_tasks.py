@@ -1,21 +1,33 @@
-"""How many tasks a safety needs, by the number of violations; decided by the certificate's own arithmetic."""
+"""How many tasks a safety needs, by the number of violations, and the most that tasks certify whatever the returns are.
+
+All of it is decided by the certificate's own arithmetic.
+"""
 
 import functools
+import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import as_numbers, refuse
+from jaxcert.bounds._bound import Bound, apply_bound, evaluate
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._attained import attained_level
 from jaxcert.certificates._method import BINOMIAL, Method
 from jaxcert.numerics import _batches
 from jaxcert.numerics._batches import kept_rows
 from jaxcert.numerics._programs import quickly
-from jaxcert.numerics._rounding import cast_host, complement_down
+from jaxcert.numerics._rounding import cast, cast_host, complement_down, unit_roundoff
+from jaxcert.returns._sample import Sample, support_for
+from jaxcert.returns.summaries import Histogram
 
 MOST_TASKS = 10**6
+MOST_ROLLOUTS = 10**6
+# A stand-in for a level that is not given: as small as the safety needs.
+TINY = 1e-7
 # How many numbers ``on_rows`` computes at a time; most calls have fewer.
 _ROW = 2**11
 
@@ -31,7 +43,7 @@ def least_tasks(wanted: Any, k: Any, beta: Any, delta: Any) -> np.ndarray:
     wanted, k, beta, delta = (np.array(array) for array in np.broadcast_arrays(wanted, k, beta, delta))
 
     def holds(n: np.ndarray) -> np.ndarray:
-        return reaches(BINOMIAL, wanted, k, n, beta, delta)
+        return reaches(safety_of(BINOMIAL, k, n, beta, delta), wanted)
 
     return least_true(holds, np.minimum(k, MOST_TASKS), MOST_TASKS)
 
@@ -63,10 +75,10 @@ def on_rows(function: Callable[..., jax.Array], *values: Any) -> np.ndarray:
     return np.asarray(found).reshape(arrays[0].shape)
 
 
-def reaches(method: Method, wanted: Any, k: Any, n: Any, beta: Any, delta: Any, dtype: Any = None) -> np.ndarray:
-    """Whether ``certify`` reports at least the wanted safety; for a wanted safety of 0, more than that."""
-    found = safety_of(method, k, n, beta, delta, dtype).astype(np.float64)
-    return np.where(np.asarray(wanted) > 0, found >= wanted, found > 0)
+def reaches(safety: Any, wanted: Any) -> np.ndarray:
+    """Whether that is as much as wanted, elementwise; for a wanted safety of 0, more than nothing."""
+    found = np.asarray(safety, np.float64)
+    return np.where(np.asarray(wanted) > 0, found >= wanted, found > np.finfo(np.float32).eps)
 
 
 def most_violations(method: Method, wanted: Any, n: Any, beta: Any, delta: Any, dtype: Any = None) -> np.ndarray:
@@ -74,7 +86,7 @@ def most_violations(method: Method, wanted: Any, n: Any, beta: Any, delta: Any, 
     wanted, n, beta, delta = np.broadcast_arrays(wanted, n, beta, delta)
 
     def fails(k: np.ndarray) -> np.ndarray:
-        return (k >= n) | ~reaches(method, wanted, np.minimum(k, n), n, beta, delta, dtype)
+        return (k >= n) | ~reaches(safety_of(method, np.minimum(k, n), n, beta, delta, dtype), wanted)
 
     return least_true(fails, np.full(n.shape, -1), int(n.max()), low_counts=True) - 1
 
@@ -110,7 +122,7 @@ def least_true(
     return np.where(possible, good, 0)
 
 
-def least_number(holds: Callable[[int], bool], low: int, high: int) -> int:
+def least_number(holds: Callable[[int], Any], low: int, high: int) -> int:
     """As ``least_true``, for one number."""
     return int(least_true(lambda n: np.asarray([holds(int(n.item()))]), np.asarray([low]), high, tries=1)[0])
 
@@ -121,3 +133,92 @@ def counts(name: str, value: Any, least: int, most: int = MOST_TASKS) -> np.ndar
     good = (numbers >= least) & (numbers <= most) & (numbers == np.floor(numbers))
     refuse(name, numbers, good, f"a whole number from {least} to {most:,}")
     return numbers.astype(np.int64)
+
+
+# --- whatever the returns are ---------------------------------------------------------------------------------------
+
+
+class BestTask:
+    """Lower bounds of m returns of b; other returns may give up to 1e-5 (b - a) more by rounding, and nothing else."""
+
+    def __init__(self, bound: str, support: Any, dtype: Any) -> None:
+        self.bound = BOUNDS[bound]
+        self.dtype = np.dtype(dtype or jnp.result_type(float))
+        low, high = map(float, support_for(self.bound, support, self.dtype))
+        self.support = low, high
+        self.ends = cast(low, self.dtype, "down"), cast(high, self.dtype, "up")
+        self.best = cast(high, self.dtype, "down")
+        # Repeated returns are summed in another order than single ones: where that can matter, single ones decide.
+        self.close = 2**9 * unit_roundoff(self.dtype) * float(self.best - self.ends[0])
+
+    def up(self, threshold: float) -> float:
+        """The threshold, rounded as in the certificate."""
+        return float(cast(threshold, self.dtype, "up"))
+
+    def least_rollouts(self, threshold: float, beta: float) -> int:
+        """The fewest rollouts that pass, where one fewer does not; 0 if no number up to a million suffices."""
+        wanted, least = self.up(threshold), self.bound.min_rollouts
+
+        def about(m: int) -> float:  # by one program for all numbers
+            given = np.int32(m), cast(beta, self.dtype, "nearest")
+            return float(_of_constants(self.bound, self.best, *self.ends, *given)[0])
+
+        found = least_number(lambda m: m >= least and about(m) >= wanted, least - 1, MOST_ROLLOUTS)
+        if not any(m >= least and abs(about(m) - wanted) <= self.close for m in (found - 1, found) if found):
+            return found
+
+        def passes(m: int) -> bool:  # every number that is tried compiles a program
+            return m >= least and self.highest(m, beta) >= wanted
+
+        if not passes(found):
+            return next(more for more in itertools.count(found + 1) if passes(more))
+        return next(m for m in itertools.count(found, -1) if not passes(m - 1))
+
+    def highest(self, num_rollouts: int, beta: float) -> float:
+        """The lower bound, as ``certify`` computes it."""
+        x = np.full((1, num_rollouts), self.best)
+        return apply_bound(self.bound, x, cast(beta, self.dtype, "nearest"), self.support, None, False).item()
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _of_constants(bound: Bound, best, low, high, num_rollouts, beta) -> jax.Array:
+    """The lower bound [1] of one task with this number of equal returns."""
+    counts = jnp.stack([jnp.zeros_like(num_rollouts), num_rollouts])[None]
+    constant, n = Histogram(jnp.stack([low, best]), high, counts, jnp.ones(1, bool)), np.int32(1)
+    return evaluate(bound, Sample(constant, low, high, None, n, n), beta)
+
+
+class Most(NamedTuple):
+    """The most that n tasks can certify and, where computing it takes long, about the fewest that certify a safety."""
+
+    safety: Callable[[int], float]
+    about: Callable[[float], int] | None = None
+
+    def fewest(self, wanted: float) -> int:
+        """The fewest tasks that can certify the wanted safety, where one fewer cannot; 0 for more than a million."""
+        if self.about is None:
+            return least_number(lambda n: reaches(self.safety(n), wanted), 0, MOST_TASKS)
+        n = self.about(max(wanted, 1e-6))
+        if not n:
+            return 0
+        while not reaches(self.safety(n), wanted):
+            n += 1
+        while n > 1 and reaches(self.safety(n - 1), wanted):
+            n -= 1
+        return n
+
+
+def most_of_successes(levels: np.ndarray, deltas: np.ndarray) -> Most:
+    """If no trial fails, at the best of these levels, each with its part of delta."""
+    return Most(lambda n: float(np.max(safety_of(BINOMIAL, 0, n, levels, deltas, levels.dtype))))
+
+
+def most_of_all_numbers(num_rollouts: int, delta: float, dtype: Any) -> Most:
+    """If no trial fails and all numbers of successes count together; n sets the level."""
+
+    def safety(n: int) -> float:
+        eta = attained_level(delta, n, num_rollouts, dtype)
+        return float(safety_of(BINOMIAL, 0, n, TINY, eta, dtype))
+
+    start = most_of_successes(np.asarray([TINY], dtype), np.asarray([delta / num_rollouts], dtype))
+    return Most(safety, start.fewest)

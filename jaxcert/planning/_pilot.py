@@ -1,6 +1,5 @@
 """Pilot returns, and the law of performances that is read from them."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -61,35 +60,6 @@ def _binomials(num_trials: int, chances: np.ndarray) -> np.ndarray:
         of_good = np.where(s > 0, s * np.log(chances[:, None]), 0)
         of_bad = np.where(s < num_trials, (num_trials - s) * np.log1p(-chances[:, None]), 0)
     return np.exp(choose + of_good + of_bad)
-
-
-# Tasks of an assumed distribution that one repetition draws.
-_ASSUMED_TASKS = 256
-# In units of the support: smaller ones are none in single precision, and their squares may be none in any.
-_LEAST_SPREAD = 1e-8
-
-
-@dataclasses.dataclass(frozen=True)
-class Assumptions:
-    """Assumed distributions of performances and returns, instead of a pilot.
-
-    Performances J are a + (b - a) times a beta variable, as are the returns of a task, around its J. If the support
-    does not allow the spread around some J, returns there are a or b, which spread the most.
-
-    Attributes:
-        mean: of the performances J over tasks, in the unit of the returns.
-        task_spread: standard deviation of J over tasks.
-        rollout_spread: standard deviation of the returns of one task; None for returns of a or b only, such as 0 and 1.
-
-    Example:
-        >>> from jaxcert.planning import Assumptions
-        >>> Assumptions(mean=600.0, task_spread=80.0, rollout_spread=50.0).mean
-        600.0
-    """
-
-    mean: float
-    task_spread: float
-    rollout_spread: float | None
 
 
 # Returns, equally likely, that stand for some with weights.
@@ -228,66 +198,6 @@ class ReorderedPilot:
         order = rng.permuted(np.broadcast_to(np.arange(self.most), every), axis=-1)
         order = np.pad(order, [(0, 0), (0, 0), (0, max(num_rollouts - self.most, 0))])[..., :num_rollouts]
         return self.returns[np.arange(self.num_tasks)[:, None], order]
-
-
-class AssumedReturns:
-    """Tasks and rollouts of an assumed distribution."""
-
-    def __init__(self, assumed: Assumptions, support: Support) -> None:
-        low, high = map(float, split_support(support))
-        if not np.isfinite(high):
-            raise ValueError("support has an infinite upper end; Assumptions need a finite one")
-        self.support, self.low, self.width, self.spread = support, low, high - low, assumed.rollout_spread
-        mean, spread = (assumed.mean - low) / self.width, assumed.task_spread / self.width
-        if not 0 < mean < 1:
-            raise ValueError(f"mean is {assumed.mean:g}; expected a number inside the support ({low:g}, {high:g})")
-        most = self.width * np.sqrt(mean * (1 - mean))
-        if not 0 < assumed.task_spread < most:
-            raise ValueError(f"task_spread is {assumed.task_spread:g}; expected more than 0 and less than {most:.4g}")
-        if self.spread is not None and not 0 < self.spread < np.inf:
-            raise ValueError(f"rollout_spread is {self.spread:g}; expected a positive number, or None")
-        size = mean * (1 - mean) / max(spread, _LEAST_SPREAD) ** 2 - 1
-        self.shape = mean * size, (1 - mean) * size
-        self.num_tasks = _ASSUMED_TASKS
-        self.binary = self.spread is None and (low, high) == (0.0, 1.0)
-
-    def successes(self, num_rollouts: int) -> np.ndarray | None:
-        """How likely 0, 1, ... successes of a task are: a beta-binomial law; None for other returns."""
-        if not self.binary:
-            return None
-        k, (a, b) = np.arange(num_rollouts), self.shape
-        steps = np.log((num_rollouts - k) / (k + 1)) + np.log((k + a) / (num_rollouts - k - 1 + b))
-        logs = np.concatenate([[0.0], np.cumsum(steps)])
-        found = np.exp(logs - logs.max())
-        return found / found.sum()
-
-    def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
-        """Returns [repeats, tasks, rollouts] of this number of new tasks in each repetition."""
-        return self.data_sets(rng, num_repeats, self.num_tasks, num_rollouts)
-
-    def data_sets(self, rng: np.random.Generator, num_repeats: int, num_tasks: int, num_rollouts: int) -> np.ndarray:
-        """Whole data sets [repeats, num_tasks, num_rollouts]."""
-        j = rng.beta(*self.shape, size=(num_repeats, num_tasks, 1))
-        shape = (num_repeats, num_tasks, num_rollouts)
-        unit = (rng.random(shape) < j).astype(np.float64)
-        if self.spread is not None:
-            size = j * (1 - j) / float(np.clip(self.spread / self.width, _LEAST_SPREAD, 1)) ** 2 - 1
-            successes, failures = np.maximum(size * j, 1e-9), np.maximum(size * (1 - j), 1e-9)
-            unit = np.where(size > 1e-3, rng.beta(successes, failures, size=shape), unit)
-        return np.minimum(self.low + self.width * unit, self.low + self.width).astype(np.float32)
-
-    def notes(self) -> list[str]:
-        """Notes for the reader on plans from assumptions."""
-        return ["planned from assumptions, which the certificate does not use: if they are wrong it still holds"]
-
-
-Source = PilotReturns | AssumedReturns
-
-
-def source_of(pilot: Any, support: Support | None) -> Source:
-    """Pilot returns or assumptions, checked; only successes have a support of their own."""
-    ends = support_of(pilot, support)
-    return AssumedReturns(pilot, ends) if isinstance(pilot, Assumptions) else PilotReturns(pilot, ends)
 
 
 def support_of(pilot: Any, support: Support | None) -> Any:

@@ -1,23 +1,20 @@
 """A design, the settings to fix before an experiment with its expected result; and a plan, the table of designs."""
 
 import dataclasses
-import json
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxcert._validation import check_count, check_open_unit
-from jaxcert.certificates._access import plain
 from jaxcert.certificates._arguments import choose
 from jaxcert.planning._designs import DESIGNS, Kind, Wish
-from jaxcert.returns._required import Side
 
 # Smaller probabilities are shown as about 0.
 _LEAST, _NOTHING = 0.0005, "about 0"
 # Columns of a table where some design has them.
-_OPTIONAL = "at least", "pessimistic", "violations allowed"
+_OPTIONAL = "beta", "power", "at least", "pessimistic", "violations allowed"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +31,8 @@ class Design:
         num_violations: how many tasks may miss the threshold; None where no count is wanted.
         rollouts_per_task: expected number; of either policy, where two are compared.
         cost: expected total, in rollouts unless a plan had other costs.
-        value: the probability of the wanted certificate; of ``Plan.reachable``, a safety.
+        value: the probability of the wanted certificate, NaN if only ``least`` is known; of ``Plan.reachable``, a
+            safety.
         standard_error: of the value, from the simulation alone.
         least: of a power: what it is at least, for all shown designs together with 95 % confidence in the simulation.
         pessimistic: the value if the pilot tasks were luckier than tasks in general, at 90 % confidence; NaN for more
@@ -117,15 +115,17 @@ def table_of(designs: Sequence[Design]) -> dict[str, list[str]]:
         return "" if value is None else "unknown" if math.isnan(value) else figures(value)
 
     def row(one: Design) -> tuple[str, ...]:
-        most, value, error = str(one.num_rollouts), shown(one.value), one.standard_error
-        if value != _NOTHING and error:
+        most, error = str(one.num_rollouts), one.standard_error
+        value = "" if math.isnan(one.value) else shown(one.value)
+        if value not in ("", _NOTHING) and error:
             value += f" ± {'0.001' if error < _LEAST else figures(error)}"
         rollouts = most if one.kind.stopped is None else f"{one.rollouts_per_task:.1f} (at most {most})"
         level, allowed = one.level_words.removeprefix("beta "), one.num_violations
         first = one.name, str(one.num_tasks), rollouts, level, f"{one.cost:,.0f}", value
         return (*first, shown(one.least), shown(one.pessimistic), "" if allowed is None else str(allowed))
 
-    names, rows = ("design", "tasks", "rollouts", "beta", "cost", "power", *_OPTIONAL), list(map(row, designs))
+    names = ("design", "tasks", "rollouts", "beta", "cost", "power", "at least", "pessimistic", "violations allowed")
+    rows = list(map(row, designs))
     found = {name: [each[i] for each in rows] for i, name in enumerate(names)}
     return {name: texts for name, texts in found.items() if name not in _OPTIONAL or any(texts)}
 
@@ -149,14 +149,13 @@ class Plan:
         reachable: a design whose value is the safety that it certifies in the wanted share of cases, where none is sure
             to reach the wanted one.
         wish: of ``plan``: support, delta, threshold and safety, and the sides of requirements.
-        costs: of ``plan``: per task, per rollout, and the budget.
-        considered: of ``plan``: the best one for each kind of design and each number of rollouts, in their order.
         num_tasks: of a table: the fewest tasks of each of its cells, integers; 0 for none, or more than a million.
 
     Example:
-        >>> from jaxcert.planning import Assumptions, plan
-        >>> assumed = Assumptions(mean=0.8, task_spread=0.05, rollout_spread=0.1)
-        >>> found = plan(assumed, support=(0, 1), delta=0.05, threshold=0.5, safety=0.9, designs=("betting",))
+        >>> import jaxcert
+        >>> from jaxcert.planning import plan
+        >>> pilot = jaxcert.sample_returns("cheetah")[:50, :20]
+        >>> found = plan(pilot, support=(0, 1000), delta=0.05, threshold=300.0, safety=0.8, designs=("betting",))
         >>> found.best.value >= 0.9
         True
     """
@@ -169,8 +168,6 @@ class Plan:
     power: float | None = None
     reachable: Design | None = None
     wish: Wish | None = None
-    costs: Costs | None = None
-    considered: tuple[Design, ...] = ()
     num_tasks: np.ndarray | None = dataclasses.field(default=None, compare=False)
 
     @property
@@ -183,32 +180,6 @@ class Plan:
         rows = [list(self.table), *zip(*self.table.values(), strict=True)]
         lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
         return "\n".join(filter(None, [self.heading, self.notice, *lines, *self.remarks]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for strict JSON."""
-        named = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {name: _plain(value) for name, value in named.items() if value is not None and name != "table"}
-
-    def to_json(self) -> str:
-        """The same as strict JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False, indent=2)
-
-
-def _plain(value: Any) -> Any:
-    """The values for JSON; for a design, with the arguments that ``certify`` takes besides beta."""
-    if isinstance(value, Design):
-        return _plain({**dataclasses.asdict(value), "arguments": dict(value.kind.arguments)})
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, Side):
-        return str(value)
-    if isinstance(value, Wish | Costs):
-        return _plain(value._asdict())
-    if isinstance(value, dict):
-        return {key: _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    return plain(value)
 
 
 def allocated(num_tasks: int, strata: Sequence[str]) -> dict[str, int]:

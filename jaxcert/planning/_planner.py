@@ -13,15 +13,7 @@ from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.planning._designs import DESIGNS, Kind, Wish, check_wish
 from jaxcert.planning._goals import Goal
-from jaxcert.planning._pilot import (
-    Assumptions,
-    PilotOfMetrics,
-    PilotReturns,
-    ReorderedPilot,
-    Source,
-    source_of,
-    support_of,
-)
+from jaxcert.planning._pilot import PilotOfMetrics, PilotReturns, ReorderedPilot, support_of
 from jaxcert.planning._plan import Costs, Design, Plan, figures, table_of
 from jaxcert.planning._search import MOST_SHOWN, Finish, Simulation, check_trials, different, reachable, searched
 from jaxcert.returns._prepared import Support
@@ -29,7 +21,7 @@ from jaxcert.returns._required import Requirement, requirements_of, sides_of
 
 
 def plan(
-    pilot: Array | Assumptions | Mapping[str, Array],
+    pilot: Array | Mapping[str, Array],
     *,
     support: Support | None = None,
     delta: float,
@@ -55,8 +47,8 @@ def plan(
     The pilot chooses the design, so the certificate needs other tasks and rollouts. It holds whatever the pilot was.
 
     Args:
-        pilot: returns float[n0, m0] of some tasks, at least 2 × 2; or ``Assumptions``. For requirements the returns of
-            each metric by its name, of the same rollouts.
+        pilot: returns float[n0, m0] of some tasks, at least 2 × 2, or drawn from a law that is assumed. For
+            requirements the returns of each metric by its name, of the same rollouts.
         support: (a, b), as in ``certify``; for a pilot of type bool it is (0, 1).
         delta: failure probability of the certificate, in (0, 1).
         threshold: B, needed unless requirements are given.
@@ -95,19 +87,15 @@ def plan(
         raise ValueError("requirements are given with a threshold or a support; each of them has its own")
     goal = _goal(wish, Costs(cost_per_task, cost_per_rollout, budget), power)
     check_trials(max_rollouts)
-    source = PilotOfMetrics(pilot, wish.sides) if wish.sides else source_of(pilot, support)
+    source = PilotOfMetrics(pilot, wish.sides) if wish.sides else PilotReturns(pilot, support_of(pilot, support))
     simulation = Simulation(source, goal.wish, max_rollouts, (seed,))
     kinds = _kinds(designs, wish, source)
-    considered = searched(goal, simulation, kinds)
-    doubting, sure, doubtful = None, [], None
-    if isinstance(source, PilotReturns):
-        reordered = ReorderedPilot(source)
-        doubtful = Simulation(reordered, goal.wish, min(max_rollouts, reordered.most), (seed, 4))
-    if doubtful is not None:  # the best design that reaches it even if pilot tasks were lucky
-        doubting = goal.doubting(source.num_tasks)
-        found = searched(doubting, doubtful, kinds)
-        sure = [each for each in sorted(found, key=doubting.key)[:1] if doubting.is_met(each)]
-    chosen = different(considered, goal)[: MOST_SHOWN - len(sure)]
+    reordered, doubting = ReorderedPilot(source), goal.doubting(source.num_tasks)
+    doubtful = Simulation(reordered, goal.wish, min(max_rollouts, reordered.most), (seed, 4))
+    # The best design that reaches it even if pilot tasks were lucky.
+    found = searched(doubting, doubtful, kinds)
+    sure = [each for each in sorted(found, key=doubting.key)[:1] if doubting.is_met(each)]
+    chosen = different(searched(goal, simulation, kinds), goal)[: MOST_SHOWN - len(sure)]
     finish = Finish(goal, simulation, len(chosen) + len(sure), doubtful)
     shown = [*(finish.of(design) for design in chosen), *(finish.of(design, doubting) for design in sure)]
     shown = sorted(shown, key=goal.key)
@@ -126,8 +114,6 @@ def plan(
         power=power,
         reachable=within,
         wish=wish,
-        costs=goal.costs,
-        considered=tuple(sorted(considered, key=lambda design: (design.name, design.num_rollouts))),
     )
 
 
@@ -141,7 +127,7 @@ def _goal(wish: Wish, costs: Costs, power: float) -> Goal:
     return Goal(wish, costs, power)
 
 
-def _kinds(names: tuple[str, ...] | None, wish: Wish, source: Source) -> list[Kind]:
+def _kinds(names: tuple[str, ...] | None, wish: Wish, source: PilotReturns) -> list[Kind]:
     if wish.sides:
         usual = ATTAINED.name if any(side.support is None for side in wish.sides) else betting.__name__
         if names and names != (usual,):
@@ -177,10 +163,8 @@ def _notices(goal: Goal, best: Design | None, within: Design | None, limit: floa
             return [f"{like}. What if these were lucky is unknown for more rollouts of a task than the pilot has."]
         lucky = figures(lucky)
         return [f"{like}; {lucky} if these were lucky (pessimistic). More pilot tasks help."]
-    elif best.pessimistic is not None:
-        return [f"The first design has power {goal.power:g} even if the pilot tasks were lucky (pessimistic)."]
     else:
-        return []
+        return [f"The first design has power {goal.power:g} even if the pilot tasks were lucky (pessimistic)."]
     if within is not None:
         reached, most = floor_to(within.value, 2), floor_to(limit, 2)
         said.append(f"Safety {reached} is reached with it, by {within}; more tasks approach {most}.")
@@ -189,13 +173,12 @@ def _notices(goal: Goal, best: Design | None, within: Design | None, limit: floa
 
 def _remarks(shown: list[Design], wish: Wish) -> list[str]:
     """Notes below the table."""
-    said = []
-    if any(design.least is not None for design in shown):
-        said.append("at least: the power at 95 % confidence in the simulation, for all these designs together")
-    if any(design.pessimistic is not None for design in shown):
-        said.append("pessimistic: if the pilot tasks were luckier than tasks in general, at 90 % confidence")
-    if shown:
-        said.append("a design's figures hold only with its own beta (--beta), fixed now, as --lock does")
+    said = [
+        "at least: the power at 95 % confidence in the simulation, for all these designs together",
+        "pessimistic: if the pilot tasks were luckier than tasks in general, at 90 % confidence",
+        "a design's figures hold only with its own beta (--beta), fixed now, as --lock does",
+    ]
+    said = said if shown else []
     if any(not side.is_least for side in wish.sides):
         said.append("rollouts have to be whole episodes (--complete), since a requirement limits a metric from above")
     if any(design.kind.stopped for design in shown):

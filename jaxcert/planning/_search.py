@@ -17,7 +17,7 @@ from jaxcert.numerics import clopper_pearson_lower
 from jaxcert.planning._designs import Kind, PerTask, Wish, all_met
 from jaxcert.planning._goals import Goal, power_of
 from jaxcert.planning._least_tasks import MOST_TASKS
-from jaxcert.planning._pilot import ReorderedPilot, Source
+from jaxcert.planning._pilot import PilotReturns, ReorderedPilot
 from jaxcert.planning._plan import Design
 from jaxcert.planning._successes import safety_in
 
@@ -37,7 +37,7 @@ def check_trials(max_rollouts: Any) -> None:
 class Simulation:
     """Simulated tasks, the same for every design, so that designs do not differ by luck."""
 
-    def __init__(self, source: Source | ReorderedPilot, wish: Wish, most: int, seed: tuple[int, ...]) -> None:
+    def __init__(self, source: PilotReturns | ReorderedPilot, wish: Wish, most: int, seed: tuple[int, ...]) -> None:
         self.source, self.wish, self.most, self.seed = source, wish, most, seed
         repeats = -(-_SIMULATED_TASKS // source.num_tasks)
         self.num_repeats = -(-repeats // _BATCHES) * _BATCHES
@@ -86,10 +86,10 @@ def least_share(passed: np.ndarray, num_claims: int) -> float:
 class Finish:
     """The final check of this number of designs: confidence limits for their figures, from fresh simulated tasks.
 
-    ``doubtful``: the pilot's own rollouts, by which designs are judged if its tasks were lucky; None without a pilot.
+    ``doubtful``: the pilot's own rollouts, by which designs are judged if its tasks were lucky.
     """
 
-    def __init__(self, goal: Goal, simulation: Simulation, num_designs: int, doubtful: Simulation | None) -> None:
+    def __init__(self, goal: Goal, simulation: Simulation, num_designs: int, doubtful: Simulation) -> None:
         self.doubtful = doubtful
         source, wish, most, (seed,) = simulation.source, simulation.wish, simulation.most, simulation.seed
         self.goal, self.simulation, self.num_designs = goal, simulation, max(num_designs, 1)
@@ -100,13 +100,12 @@ class Finish:
         """The design with as many tasks as it needs, also for this goal if the pilot is doubted."""
         goal, course = self.goal, self._course(design)
         low = enough = self._least_passing(course)
-        if doubting is not None and self.doubtful is not None:
+        if doubting is not None:
             enough = min(low, float(doubting.passing(self.doubtful.course(design))[0]))
         design = goal.final(goal.resized(design, enough))
         course = self._course(design)
         used, value = float(course.used.mean()), float(goal.values(course, design)[0])
         apart = np.std(goal.values(PerTask(course.lower.reshape(TIMES, -1), course.used), design), ddof=1)
-        lucky = self._pessimistic(design)
         return dataclasses.replace(
             design,
             rollouts_per_task=used,
@@ -114,14 +113,12 @@ class Finish:
             value=value,
             standard_error=0.0 if course.passing is not None else float(apart) / math.sqrt(TIMES),
             least=float(power_of(low, design.num_tasks, design.num_violations)),
-            pessimistic=None if lucky is None else min(lucky, value),  # NaN stays
+            pessimistic=min(self._pessimistic(design), value),  # NaN stays
         )
 
-    def _pessimistic(self, design: Design) -> float | None:
-        """The power if the pilot tasks were lucky; None without a pilot, NaN for more rollouts than it has."""
+    def _pessimistic(self, design: Design) -> float:
+        """The power if the pilot tasks were lucky; NaN for more rollouts than the pilot has."""
         doubtful = self.doubtful
-        if doubtful is None:
-            return None
         if design.num_rollouts > doubtful.most:
             return math.nan
         return float(self.goal.doubting(doubtful.source.num_tasks).values(doubtful.course(design), design)[0])

@@ -20,8 +20,15 @@ from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._safety_level import FEW
 from jaxcert.numerics import binomial_cdf
 from jaxcert.planning._advice_on_bounds import Advice, advice_by, wish_of
-from jaxcert.planning._highest_safety import TINY, most_of_all_numbers, most_of_successes
-from jaxcert.planning._least_tasks import MOST_TASKS, least_true, on_rows, safety_of
+from jaxcert.planning._least_tasks import (
+    MOST_TASKS,
+    TINY,
+    least_true,
+    most_of_all_numbers,
+    most_of_successes,
+    on_rows,
+    safety_of,
+)
 from jaxcert.planning._pilot import Law, estimated
 from jaxcert.tables._returns import how_many
 

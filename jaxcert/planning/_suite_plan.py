@@ -10,9 +10,9 @@ from jaxcert._validation import as_numbers, check_number, check_open_unit, is_co
 from jaxcert.bounds import betting
 from jaxcert.certificates import certify_suite, confidence
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.planning._experiments import Experiments, Size, fewest, plan_of
-from jaxcert.planning._pilot import Assumptions, Chances, PilotReturns, support_of
-from jaxcert.planning._plan import Plan
+from jaxcert.planning._experiments import Experiments, enough, fewest, plan_of
+from jaxcert.planning._pilot import Chances, PilotReturns, support_of
+from jaxcert.planning._plan import Design, Plan
 from jaxcert.planning._search import check_trials
 from jaxcert.returns._prepared import Support, split_support
 from jaxcert.tables._returns import how_many
@@ -48,10 +48,9 @@ def plan_suite(
         seed: of the imagined experiments.
 
     Returns:
-        A ``Plan`` with one design, whose ``num_rollouts`` is the smallest number of trials that was sure to have the
-        power; without a design none was. From returns, it has the power even if these were luckier than the tasks'
-        trials in general, at 95 % confidence, or ``notice`` says that the pilot cannot tell. The certificate needs new
-        trials.
+        A ``Plan`` with the design of the fewest trials that are sure to have the power; without a design none are.
+        From returns, the first one has the power even if these were luckier than the tasks' trials in general, at 95 %
+        confidence, or ``notice`` says that the pilot cannot tell. The certificate needs new trials.
 
     Raises:
         ValueError: for values out of range, or a pilot without a support.
@@ -60,9 +59,9 @@ def plan_suite(
         >>> from jaxcert.planning import plan_suite
         >>> print(plan_suite([0.95] * 36 + [0.5] * 4, 33, 0.8, delta=0.05))
         Wanted: at least 33 of 40 tasks certified at 0.8, confidence 0.95, in 0.9 of cases
-        rollouts of each  tasks  rollouts in all
-                      61     40            2,440
-        in at least so many cases: at 95 % confidence in fresh simulations
+          design  tasks  rollouts   cost  at least
+        attained     40        61  2,440       0.9
+        at least: the power at 95 % confidence in fresh simulations
         certify_each_task, which names the tasks, may certify more
     """
     for name, value in (("delta", delta), ("power", power)):
@@ -96,17 +95,17 @@ def plan_suite(
         most = int(np.sort(found)[int((1 - power) * found.size)])
         none = f"No number of trials up to {max_rollouts} is sure to have a power of {power:.4g}. With {max_rollouts} "
         none += f"trials {how_many(most, 'task')} would be certified in {power:.4g} of cases."
+    name, n = ATTAINED.name if tasks.binary else betting.__name__, tasks.num_tasks
     return plan_of(
-        [Size(like, sure, tasks.num_tasks, listed=True, num_policies=1)],
+        enough(like, sure, power, lambda m: Design(name, n, m, None, rollouts_per_task=m, cost=float(n * m))),
         heading=(
             f"Wanted: at least {num_good} of {tasks.num_tasks} tasks certified at {threshold:g}, "
             f"confidence {confidence(delta)}, in {power:.4g} of cases"
         ),
-        notice=none,
+        none=none,
         remarks=["certify_each_task, which names the tasks, may certify more"],
-        most=int(max_rollouts),
-        name=ATTAINED.name if tasks.binary else betting.__name__,
         power=power,
+        own="trials" if isinstance(tasks, PilotReturns) else "",
     )
 
 
@@ -125,10 +124,6 @@ def _unlucky(pilot: PilotReturns, count: Callable[..., np.ndarray], num_rollouts
 
 def trials_of(name: str, pilot: Any, support: Support | None) -> Chances | PilotReturns:
     """A checked source of trials on a list's tasks: their success probabilities, [n], or their returns."""
-    if isinstance(pilot, Assumptions):
-        raise ValueError(
-            f"{name} is Assumptions about new tasks; expected success probabilities or returns of the list"
-        )
     given = as_numbers(name, pilot)
     if not given.size:
         raise ValueError(

@@ -7,8 +7,7 @@ import numpy as np
 
 from jaxcert._types import Numeric
 from jaxcert._validation import as_numbers, check_open_unit
-from jaxcert.planning._highest_safety import most_of_successes
-from jaxcert.planning._least_tasks import MOST_TASKS, counts, least_tasks
+from jaxcert.planning._least_tasks import MOST_TASKS, counts, least_tasks, most_of_successes
 from jaxcert.planning._plan import Plan
 from jaxcert.planning._successes import levels_of
 from jaxcert.tables._returns import how_many

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert._validation import kind_of, type_of
-from jaxcert.certificates._access import plain
+from jaxcert.certificates._answer import plain
 from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._figures import STATUSES
 from jaxcert.certificates._question import Question

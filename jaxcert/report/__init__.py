@@ -11,7 +11,7 @@ from jaxcert.report._document import (
 )
 from jaxcert.report._exact_check import check_exactly
 from jaxcert.report._protocol import Protocol
-from jaxcert.report._run_record import run_record
+from jaxcert.report._trial_records import trial_records
 from jaxcert.report._verify import Verification, verify
 from jaxcert.report._writers import certificate_record, write_certificates
 from jaxcert.report.html._report_page import write_report
@@ -36,9 +36,9 @@ __all__ = [
     "plot_evidence",
     "plot_intervals",
     "read_certificate",
-    "run_record",
     "save_figure",
     "step_curve",
+    "trial_records",
     "verify",
     "write_certificates",
     "write_report",

@@ -17,23 +17,23 @@ from jaxcert.questions._ask import ask
 from jaxcert.tables import Returns
 
 # Points of a curve: more take a record of megabytes, and no eye tells them apart.
-MOST_POINTS = 1000
+_MOST_POINTS = 1000
 
 
-def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Certificate:
+def step_curve(certificate: Certificate) -> Certificate:
     """Certify every distinct lower bound as a threshold: the right end of each step of the curve.
 
     Between two neighbouring points the certified safety is as at the upper one. Each point holds for a threshold that
     was fixed beforehand, not for one chosen after a look at the curve, unless the certificate is a band. For two
-    policies the curve is about their difference; an interval has both ends at each of its points.
+    policies the curve is about their difference; an interval has both ends at each of its points. Of more than 1000
+    steps that many are kept, evenly spaced by rank, the first and the last among them: a certificate at a point also
+    holds below it, so such a curve is valid, and lower than the complete one.
 
     Args:
         certificate: for one set of tasks; its lower_bounds [n], beta, delta and method are used.
-        max_points: keep at most so many steps, evenly spaced by rank, the first and the last among them. A certificate
-            at a point also holds below it, so such a curve is valid, and lower than the complete one.
 
     Raises:
-        ValueError: max_points is less than 2, the certificate is a batch or of a kind without a curve, no lower bound
+        ValueError: the certificate is a batch or of a kind without a curve, no lower bound
             is finite, beta was chosen from the data, or the method counts no lower bounds: then certify more
             thresholds. For a shift: call `jaxcert.certify_shift` with the curve.
 
@@ -58,7 +58,7 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
     if not counts_bounds(certificate):
         name = certificate.method
         raise ValueError(f"certificate is by {name!r}, which counts no lower bounds: certify more thresholds instead")
-    levels = thinned(np.unique(lower_bounds[np.isfinite(lower_bounds)]), max_points)
+    levels = thinned(np.unique(lower_bounds[np.isfinite(lower_bounds)]))
     if not levels.size:
         raise ValueError("certificate has no finite lower bound, expected at least one for a curve")
     return at_bounds(certificate, certificate.lower_bounds, levels)
@@ -75,32 +75,20 @@ def at_bounds(certificate: Certificate, lower_bounds: Any, levels: np.ndarray) -
     return curve
 
 
-def thinned(values: np.ndarray, most: int | None) -> np.ndarray:
-    """At most ``most`` of these values, evenly spaced in their order, including the first and the last."""
-    if most is None or len(values) <= most:
+def thinned(values: np.ndarray) -> np.ndarray:
+    """As many of these values as are drawn, evenly spaced in their order, including the first and the last."""
+    if len(values) <= _MOST_POINTS:
         return values
-    if most < 2:
-        raise ValueError(f"max_points is {most}; expected at least 2, the ends of the curve")
-    return values[np.linspace(0, len(values) - 1, most).round().astype(int)]
+    return values[np.linspace(0, len(values) - 1, _MOST_POINTS).round().astype(int)]
 
 
 def curve_or_rows(data: Sequence[Returns], certificate: Any, settings: Mapping[str, Any]) -> Any:
-    """All steps, if it has a curve of lower bounds or can be asked at more thresholds; else its rows."""
-    has_curve = question_of(certificate).curve is not None
-    if has_curve and (counts_bounds(certificate) or _at_thresholds(certificate)):
-        return every_step(data, certificate, settings)
-    return certificate
-
-
-def every_step(data: Sequence[Returns], certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:
-    """The curve at every step, or at this number of steps; if lower bounds were not counted, certificates at lower
-    bounds.
-    """
-    question = _at_thresholds(certificate)
-    if question is None:
-        return step_curve(certificate, max_points=MOST_POINTS)
-    levels = thinned(np.unique(np.asarray(certificate.lower_bounds)), MOST_POINTS)
-    return ask(question, data, levels, settings)
+    """All steps, or certificates at lower bounds that were not counted; of what has no curve its rows."""
+    if question_of(certificate).curve is None:
+        return certificate
+    if (question := _at_thresholds(certificate)) is not None:
+        return ask(question, data, thinned(np.unique(np.asarray(certificate.lower_bounds))), settings)
+    return step_curve(certificate) if counts_bounds(certificate) else certificate
 
 
 def _at_thresholds(certificate: Certificate) -> Question | None:

@@ -134,7 +134,7 @@ def exactly(data: ReturnsFile) -> tuple[Any, ...]:
 def check_witnessed(question: Question) -> None:
     """Raise ValueError for a question whose answers have no witnesses."""
     if question.name not in WITNESSES:
-        expected = "run_record, with the log of the rollouts" if question.stops else f"one of {', '.join(WITNESSES)}"
+        expected = "trial_records, of the log of the rollouts" if question.stops else f"one of {', '.join(WITNESSES)}"
         raise ValueError(f"the question {question.name!r} has no witnesses; expected {expected}")
 
 

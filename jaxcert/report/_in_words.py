@@ -68,11 +68,11 @@ def level_words(beta: Any) -> str:
     return "" if beta is None else AUTO if beta.ndim else level_figures(beta)
 
 
-def certified_columns(certificate: Any, question: Question, *, most: int | None = None) -> dict[str, list[str]]:
-    """The certified statements by columns: all rows up to ``most``, or the first and the last of many, which would be
-    slow to lay out.
+def certified_columns(certificate: Any, question: Question) -> dict[str, list[str]]:
+    """The certified statements by columns: all rows, or the first and the last of many, which would be slow to lay
+    out.
     """
-    columns = {name: texts[:most] for name, texts in texts_of(certificate, question).items()}
+    columns = texts_of(certificate, question)
     *names, end = columns
     count = len(columns[end])
     if count <= _MOST_ROWS:

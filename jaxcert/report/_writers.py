@@ -8,14 +8,14 @@ import jax
 import numpy as np
 
 from jaxcert._files import write_whole
-from jaxcert.certificates._access import plain
+from jaxcert.certificates._answer import plain
 from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import SAMPLED, SOURCES
 from jaxcert.certificates._question import Question
 from jaxcert.questions import question_of, rows_of
 from jaxcert.questions._answers import sampled
-from jaxcert.report._document import REFERENCES, certificate_document, document_text
+from jaxcert.report._document import certificate_document, document_text
 from jaxcert.report._exact_check import with_witnesses
 from jaxcert.returns import stratified
 from jaxcert.tables._readers import ReturnsFile
@@ -80,11 +80,9 @@ def certificate_record(
     policies = names_of([data, *others[:1]]) if data is not None and of_two(certificate) else []
     rows = _rows(jax.tree.map(np.asarray, certificate), asked, policies, data.roles.group if data else "")
     together = getattr(certificate, "simultaneous", False)
-    names = (getattr(certificate, name, None) for name in ("bound", "method"))
     record = {
         "question": asked.name,
         "settings": _settings(certificate, support, asked),
-        "references": {name: REFERENCES[name] for name in names if name in REFERENCES},
         "data": None if data is None else _data(data, *policies[:1]),
         **({"others": [_data(each, *policies[1 + i :][:1]) for i, each in enumerate(others)]} if others else {}),
         "fixed_beforehand": asked.each,

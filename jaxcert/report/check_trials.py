@@ -278,68 +278,35 @@ def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction | No
     need(fits, "it declares no two policies, each by its name or all by X and Y")
     need(low < high and declared["successes"] in (True, False), "its support is empty, or it says not what is recorded")
     need(declared["successes"] is False or (low, high) == (0, 1), "successes have another support")
-    kept, touched = Kept(len(names)), set()
+    # After each entry that counts, of which the last can be withdrawn: its number, the policies that are still in, the
+    # outcomes of a block that has begun, and those of a block that it completes.
+    kept: list[tuple[int, list[int], dict[int, Fraction], Any]] = [(0, [*range(len(names))], {}, None)]
+    touched = set()
     for i, entry in enumerate(entries, start=1):
+        number, left, begun, _ = kept[-1]
         if (gone := entry.get("withdrawn")) is not None:
-            is_last = len(kept.trials) > 0 and kept.trials[-1][0] == exact_number(gone)
+            is_last = number > 0 and number == exact_number(gone)
             need(is_last, f"line {i + 1} of the log does not withdraw the last trial")
-            touched |= {len(kept.whole())} if kept.take_back() else set()
+            kept.pop()
+            is_trial = len(kept[-1][1]) == len(left)  # else a policy was dropped, and is in again
+            touched |= {sum(done is not None for *_, done in kept)} if is_trial else set()
             continue
         place = labels.index(entry["policy"])
-        need(place in kept.left, f"line {i + 1} of the log is of a policy that was dropped")
+        need(place in left, f"line {i + 1} of the log is of a policy that was dropped")
         if "dropped" in entry:
-            is_between = entry["dropped"] is True and not kept.begun and len(kept.left) > 2
+            is_between = entry["dropped"] is True and not begun and len(left) > 2
             need(is_between, f"line {i + 1} of the log drops a policy within a block, or leaves a single one")
-            kept.drop(i, place)
+            kept.append((i, [each for each in left if each != place], {}, None))
             continue
         outcome = outcome_of(entry, i)
-        need(place not in kept.begun, f"line {i + 1} of the log is of the policy before")
+        need(place not in begun, f"line {i + 1} of the log is of the policy before")
         fits = ("success" in entry) == (declared["successes"] is True)
         need(fits, f"line {i + 1} of the log has not the outcome that was declared")
         need(low <= outcome <= high, f"line {i + 1} of the log has an outcome beyond the support")
-        kept.add(i, place, outcome)
-    return declared, [tuple(map(block.get, range(len(names)))) for block in kept.whole()], touched
-
-
-class Kept:
-    """The trials that count, in blocks of one trial of each policy that is still in; the last one can be taken back."""
-
-    def __init__(self, number: int) -> None:
-        self.left = [*range(number)]  # the policies that are still in
-        self.trials: list[tuple[int, int, bool]] = []  # number and policy; whether it is one, or the policy was dropped
-        self.blocks: list[dict[int, Fraction]] = []  # the outcomes by policies
-
-    @property
-    def begun(self) -> dict[int, Fraction]:
-        """The outcomes of the last block while it is not complete."""
-        return self.blocks[-1] if self.blocks and len(self.blocks[-1]) < len(self.left) else {}
-
-    def whole(self) -> list[dict[int, Fraction]]:
-        """The complete blocks."""
-        return self.blocks[: len(self.blocks) - bool(self.begun)]
-
-    def add(self, number: int, place: int, outcome: Fraction) -> None:
-        """A trial of a policy."""
-        if not self.begun:
-            self.blocks.append({})
-        self.blocks[-1][place] = outcome
-        self.trials.append((number, place, True))
-
-    def drop(self, number: int, place: int) -> None:
-        """A policy leaves after a complete block."""
-        self.left.remove(place)
-        self.trials.append((number, place, False))
-
-    def take_back(self) -> bool:
-        """Take back the last trial; False if it was no trial, but a policy that was dropped."""
-        _, place, is_trial = self.trials.pop()
-        if not is_trial:
-            self.left.append(place)
-            return False
-        del self.blocks[-1][place]
-        if not self.blocks[-1]:
-            self.blocks.pop()
-        return True
+        block = {**begun, place: outcome}
+        kept.append((i, left, {}, block) if len(block) == len(left) else (i, left, block, None))
+    blocks = [done for *_, done in kept if done is not None]
+    return declared, [tuple(map(block.get, range(len(names)))) for block in blocks], touched
 
 
 def shown(declared: Any, pairs: list[tuple], lost: set[int]) -> list[tuple[int, int, int]]:

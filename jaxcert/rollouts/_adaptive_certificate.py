@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from jaxcert.certificates import Certificate
-from jaxcert.certificates._access import holds_values
+from jaxcert.certificates._answer import holds_values
 from jaxcert.certificates._method import binomial_epsilon
 from jaxcert.numerics._rounding import complement_down
 from jaxcert.sequential import SequentialState

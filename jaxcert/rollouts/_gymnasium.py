@@ -7,14 +7,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import check_count, is_count
+from jaxcert._validation import check_count
 from jaxcert.numerics._rounding import cast
 from jaxcert.numerics._summation import add, lower_end_host, nothing
 from jaxcert.rollouts._collect import count_tasks
 from jaxcert.rollouts._host_policy import Actor, actor_of, as_action
 from jaxcert.rollouts._policy import episode_key
 
-# Without a limit of its own or of its environment, an episode ends here with an error.
+# An episode that nothing limits ends here with an error.
 _MANY_STEPS = 100_000
 
 
@@ -26,13 +26,12 @@ def collect_gymnasium(
     *,
     num_rollouts: int,
     num_envs: int = 64,
-    episode_length: int | None = None,
 ) -> jax.Array:
     r"""Returns of any policy on tasks with environments of Gymnasium; the counterpart of ``collect`` on the host.
 
     .. math:: X_{ij} = \sum_{t=1}^{T_{ij}} r_{ijt}
 
-    with T the first step that is terminated or truncated, or the episode length. For a discount, or success in place of
+    with T the first step that is terminated or truncated. For a discount, or success in place of
     a sum, wrap the environment in one whose rewards are what counts.
 
     Every rollout of every task has an environment and a seed of its own, drawn independently of all others.
@@ -49,7 +48,6 @@ def collect_gymnasium(
             its own does not depend on it.
         num_rollouts: m.
         num_envs: how many environments run side by side: policies in JAX and models get as many observations at once.
-        episode_length: maximum number of steps of an episode; by default the environment's own limit.
 
     Returns:
         Returns, float [n, m], on the default device; summed in double precision and rounded down.
@@ -57,7 +55,7 @@ def collect_gymnasium(
     Raises:
         TypeError: if the policy is not a policy.
         ValueError: for numbers or shapes that do not fit, actions that are not in their space, rewards that are not
-            finite, and an episode of 100,000 steps without an `episode_length`.
+            finite, and an episode of 100,000 steps, which `gymnasium.wrappers.TimeLimit` ends.
 
     Example:
         >>> import gymnasium
@@ -72,8 +70,6 @@ def collect_gymnasium(
     """
     for name, value in {"num_rollouts": num_rollouts, "num_envs": num_envs}.items():
         check_count(name, value)
-    if episode_length is not None and not is_count(episode_length):
-        raise ValueError(f"episode_length is {episode_length!r}; expected a whole number of at least 1, or None")
     actor, each = actor_of(policy), _task_list(tasks)
     rows = np.repeat(np.arange(len(each)), num_rollouts)
     seeds, keys = _random(key, len(rows))
@@ -83,7 +79,7 @@ def collect_gymnasium(
         envs: list[Any] = []
         try:
             envs += (_made(make_env, each[row]) for row in rows[some])
-            returns[some] = _episodes(envs, actor(keys[some]), seeds[some].tolist(), episode_length)
+            returns[some] = _episodes(envs, actor(keys[some]), seeds[some].tolist())
         finally:
             for env in envs:
                 env.close()
@@ -113,13 +109,15 @@ def _made(make_env: Callable[[Any], Any], task: Any) -> Any:
     return env
 
 
-def _episodes(envs: list[Any], actor: Actor, seeds: list[int], episode_length: int | None) -> np.ndarray:
+def _episodes(envs: list[Any], actor: Actor, seeds: list[int]) -> np.ndarray:
     """The returns of the first episode of every environment; ValueError for an endless episode or an invalid reward."""
     obs = [_first(env.reset(seed=seed)) for env, seed in zip(envs, seeds, strict=True)]
     alive, total, t = np.ones(len(envs), bool), nothing(np.zeros(len(envs))), 0
-    while alive.any() and t != episode_length:
-        if t == _MANY_STEPS and episode_length is None:
-            raise ValueError(f"an episode has not ended after {t} steps; give episode_length")
+    while alive.any():
+        if t == _MANY_STEPS:
+            raise ValueError(
+                f"an episode has not ended after {t} steps; expected gymnasium.wrappers.TimeLimit around it"
+            )
         rewards, actions = np.zeros(len(envs)), _actions(actor, obs, alive, t)
         for i in np.flatnonzero(alive).tolist():
             taken = envs[i].step(as_action(envs[i].action_space, actions[i]))

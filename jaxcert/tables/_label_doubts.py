@@ -14,7 +14,7 @@ import numpy as np
 from jaxcert.tables._coded import Coded, coded, crossing
 from jaxcert.tables._column_doubts import Found
 from jaxcert.tables._doubts import WORDS, judge, listed, listed_words, tell, words_in
-from jaxcert.tables._entries import is_name
+from jaxcert.tables._entries import as_text, is_name
 from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, name_several, says, stems_of, tells
 from jaxcert.tables._read import Read
 from jaxcert.tables._roles import Columns
@@ -22,12 +22,14 @@ from jaxcert.tables._roles import Columns
 _LONG_STEP = 1000
 _LONG_NUMBER = re.compile("(.*[^0-9]|)([0-9]{1,15})(e[0-9]|[kKmM]|)([.][a-zA-Z]+|)")
 _ZEROS = {"": 0, "k": 3, "m": 6}
+_GROUPED = re.compile("(?<=[0-9])[,_](?=[0-9]{3})")  # marks that set thousands apart
 # A day with its time, or seconds since 1970; an id after a word, and the marks that distinguish it from a numbered
 # word.
 _MOMENT = re.compile(
     r"20[0-9]{2}[-_.]?[01][0-9][-_.]?[0-3][0-9][T_ -]?[0-2][0-9][-_:.]?[0-5][0-9]([-_:.]?[0-5][0-9])?|1[5-9][0-9]{8}"
 )
-_ID = re.compile(r"(?<=[^\W_])[-_ #]+([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-zA-Z]{6,})$")
+_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ID = re.compile(rf"(?<=[^\W_])[-_ #]+({_UUID.pattern}|[0-9a-zA-Z]{{6,}})$")
 _MIXED = re.compile("[0-9][a-zA-Z]")
 _COUNTED, _NUMBERED = re.compile(r"(.+?)\s*#\s*([0-9]+)"), re.compile(r"([^0-9]*)([0-9]{1,9})", re.ASCII)
 _SELECTED = {"best", "bo", "maj", "pass"}
@@ -42,7 +44,8 @@ class Labels:
     """Different labels, ``of`` tasks or trials, in a column."""
 
     def __init__(self, labels: Sequence[Any], of: str = "tasks", name: Any = None) -> None:
-        self.labels, self.of, self.name, self.texts = labels, of, name, [str(label) for label in labels]
+        self.labels, self.of, self.name = labels, of, name
+        self.texts = [_GROUPED.sub("", as_text(label)) for label in labels]
         self.first = self.texts[0] if self.texts else ""
         self.ends = f"{self.first!r:.60} and {self.texts[-1]!r:.60}" if self.texts else ""
 
@@ -60,7 +63,13 @@ def ask_about_labels(labels: Sequence[Any]) -> None:
 
 def ask_about_trials_of(labels: Sequence[Any]) -> None:
     """Warn of trials that number policies or moments of training, as ckpt_1 and ckpt_2 do, or the trials of several."""
-    judge((done_again, tell_more), Labels(labels, "trials"))
+    texts = [*map(str, labels)]
+    has_words = _have_ids(texts) and not all(map(_UUID.fullmatch, texts))
+    words = [*dict.fromkeys(_ID.sub("", text) for text in texts)] if has_words else texts
+    if 1 < len(words) <= min(MOST_CONDITIONS, len(texts) - 1):  # as auto-7f3a21 and teleop-09b1cc
+        tell("tell_more", it=Labels(words, "trials"))
+    else:
+        judge((done_again, tell_more), Labels(words, "trials"))
 
 
 def ask_about_paths(*names: str) -> None:
@@ -111,17 +120,20 @@ def tell_more(it: Labels) -> Found:
 
 
 def _are_moments(it: Labels) -> bool:
-    """As ckpt_1 and ckpt_2, or 1000, 2000 and 3000, or 0.5M and 1M, and repetitions as seed_1."""
+    """As ckpt_1 and ckpt_2, or 1000, 2000 and 3000, or 0.5M and 1M; and trials that number anything but trials."""
     if it.of == "tasks" and len(it.texts) < 3:
         return False
-    words = WORDS.policies | WORDS.labelled_moments | ({"seed", "epoch"} if it.of == "tasks" else WORDS.no_trials)
+    words = WORDS.policies | WORDS.known_policies | WORDS.labelled_moments | {"seed", "epoch"}
     stems = {DIGITS.sub("", text) for text in it.texts}
     told = words_in(*stems) if len(stems) == 1 else set()
+    if it.of == "trials" and not told <= WORDS.labelled_trials:
+        return True
     found = [each for text in it.texts if (each := _LONG_NUMBER.fullmatch(text))]
     is_long = len(found) == len(it.texts) > 2 and len({each[1] + each[4] for each in found}) == 1
     step = math.gcd(*np.diff(np.asarray([*map(_long_number, found)], object))) if is_long else 0
     are_steps = len(it.texts) > 2 and all(map(_STEPS.fullmatch, it.texts))
-    return bool(told & words and told <= words | WORDS.beside_moments) or step >= _LONG_STEP or are_steps
+    are_moments = it.of == "tasks" and told & words and told <= words | WORDS.beside_moments
+    return bool(are_moments) or step >= _LONG_STEP or are_steps
 
 
 def _long_number(found: re.Match[str]) -> int:
@@ -195,14 +207,17 @@ def ask_about_unique_labels(read: Read) -> None:
 def marks_of_trials(it: Read) -> Found:
     """Each label holds a time or an id, and the rest of the labels repeats."""
     texts = [str(label) for label in it.task.listed()]
-    for pattern in (_MOMENT, _ID):
-        marks = [found[0] for text in texts if (found := pattern.search(text))]
-        # Ids have one length and are not words.
-        are_ids = len({*map(len, marks)}) == 1 and sum(bool(_MIXED.search(mark)) for mark in marks) >= len(marks) / 3
-        repeat = len({pattern.sub("", text) for text in texts}) <= len(texts) / 2
-        if len(marks) == len(texts) and repeat and (pattern is _MOMENT or are_ids):
+    for pattern, hold in ((_MOMENT, all(map(_MOMENT.search, texts))), (_ID, _have_ids(texts))):
+        if hold and len({pattern.sub("", text) for text in texts}) <= len(texts) / 2:
             return {"label": texts[0]}
     return None
+
+
+def _have_ids(texts: Sequence[str]) -> bool:
+    """Whether all texts end with an id: these have one length and are not words."""
+    marks = [found[0] for text in texts if (found := _ID.search(text))]
+    are_mixed = sum(bool(_MIXED.search(mark)) for mark in marks) >= len(marks) / 3
+    return 0 < len(marks) == len(texts) and len({*map(len, marks)}) == 1 and are_mixed
 
 
 def labels_of_rows(it: Read) -> Found:

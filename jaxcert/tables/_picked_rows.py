@@ -64,12 +64,8 @@ def rows_of(table: Any) -> Rows:
     """All rows of a table, whose columns without a name are called by their place."""
     given = list(table.column_names if hasattr(table, "column_names") else table.columns)
     names = [name if str(name).strip() else f"column {place}" for place, name in enumerate(given, 1)]
-    if names != given and hasattr(table, "rename_columns"):
-        table = table.rename_columns(names)
-    elif names != given:
-        is_pandas = hasattr(table, "set_axis")
-        table = table.set_axis(names, axis=1) if is_pandas else table.rename(dict(zip(given, names, strict=True)))
-    return Rows(table, names)
+    can_be_renamed = hasattr(table, "rename_columns")  # as read from a file; in a frame they have the names given
+    return Rows(table.rename_columns(names), names) if can_be_renamed else Rows(table, given)
 
 
 def picked_rows(every: Rows, roles: Roles, columns: Columns) -> Rows:

@@ -17,7 +17,7 @@ from jaxcert.tables._returns import Returns, ReturnsFile, check_missing
 from jaxcert.tables._roles import Columns, Roles, conditions
 from jaxcert.tables._written import read_npy, read_npz
 from jaxcert.tables.formats import FORMATS, read_content, read_folder
-from jaxcert.tables.formats._recipes import recipe_in
+from jaxcert.tables.formats._registry import recipe_in
 
 _ARRAYS = {".npz": read_npz, ".npy": read_npy}
 _TEXTS = {

@@ -1,6 +1,7 @@
 """Returns with their tasks, and the file that they are from."""
 
 import dataclasses
+import os
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -229,9 +230,12 @@ class ReturnsFile(Returns):
 
 
 def names_of(data: Sequence[ReturnsFile]) -> list[str]:
-    """A name of each policy: the given one, that in the table, its file's, or the path where two have one name."""
+    """A name of each policy: the given one, that in the table, its file's, or its path from where paths differ on."""
     names = [each.called or each.policy or each.path.name for each in data]
-    return names if len(set(names)) == len(names) else [str(each.path) for each in data]
+    if len({*names}) < len(names) == len(paths := {each.path.resolve() for each in data}):
+        common = os.path.commonpath(paths)
+        return [each.path.resolve().relative_to(common).as_posix() for each in data]
+    return names
 
 
 def _told_strata(strata: np.ndarray, column: str | None) -> str:

@@ -219,9 +219,10 @@ def conditions(where: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def check_column(name: str, names: Sequence[Any]) -> None:
-    """Raise ValueError for a column that a table has not."""
-    if name not in names:
-        raise ValueError(f"has no column {name!r:.42}; found {listed(map(repr, names), 12)}")
+    """Raise ValueError for a column that a table has not, or has twice."""
+    if names.count(name) != 1:
+        has = "more than one" if name in names else "no"
+        raise ValueError(f"has {has} column {name!r:.42}; found {listed(map(repr, names), 12)}")
 
 
 def checked(names: list[Any], roles: Roles, hint: str = "") -> Columns:

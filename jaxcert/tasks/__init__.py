@@ -1,7 +1,7 @@
 """Task distributions and environments, one module each, and the interface for environments of other libraries."""
 
 from jaxcert.rollouts import MultiTaskEnv
-from jaxcert.tasks import bridge_world, ltl, pendulum, simple_grid, zones
+from jaxcert.tasks import bridge_world, pendulum, simple_grid, zones
 from jaxcert.tasks._adapters import from_brax, from_functions
 
 __all__ = [
@@ -9,7 +9,6 @@ __all__ = [
     "bridge_world",
     "from_brax",
     "from_functions",
-    "ltl",
     "pendulum",
     "simple_grid",
     "zones",

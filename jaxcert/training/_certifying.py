@@ -19,8 +19,7 @@ class Checkpoint(NamedTuple):
         number: the number of the checkpoint, from 1.
         step: the environment steps so far, as counted by the training.
         delta: failure probability of each of its certificates.
-        safety: the certificate at the thresholds, or None if there are none.
-        performance: the certificate at the wanted safeties, or None if there are none.
+        safety: the certificate at the thresholds.
         mean_return: mean over tasks and rollouts; not a certificate.
         seconds: time for rollouts and certificates.
         params: parameters of the policy.
@@ -29,8 +28,7 @@ class Checkpoint(NamedTuple):
     number: int
     step: int
     delta: float
-    safety: Certificate | None
-    performance: Certificate | None
+    safety: Certificate
     mean_return: float
     seconds: float
     params: Any

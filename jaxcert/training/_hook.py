@@ -10,10 +10,7 @@ import numpy as np
 
 from jaxcert._types import Array
 from jaxcert._validation import check_count
-from jaxcert.certificates import certify_safety_level
-from jaxcert.certificates._arguments import choose
-from jaxcert.certificates._method import BINOMIAL
-from jaxcert.certificates._registry import COUNTING, defaults
+from jaxcert.certificates._registry import defaults
 from jaxcert.rollouts import MultiTaskEnv, brax_policy, certify_policy
 from jaxcert.rollouts._certify_policy import check_settings
 from jaxcert.rollouts._multi_task import kind_of_returns
@@ -30,20 +27,19 @@ class CertificationHook:
     It is the ``policy_params_fn`` of ``brax.training.agents.ppo.train``.
 
     Each checkpoint has fresh tasks, fresh rollouts and its own part of delta, so with probability at least 1 - delta,
-    for each threshold (or wanted safety), the certificates of all checkpoints hold at once, whichever of them is used
+    for each threshold, the certificates of all checkpoints hold at once, whichever of them is used
     and whenever training stops. This is a statement about one training run; delta has to be divided among several runs.
 
     Args:
         env: the tasks and their environments.
         key: a JAX random key, which may be the key of training; the keys of the checkpoints are derived from it.
         thresholds: returns B whose safety is certified.
-        safeties: wanted shares of new tasks, for each of which a return is certified.
         num_tasks: n per checkpoint.
         num_rollouts: m per task.
         budget: how delta is spent.
         beta: as in ``certify``.
         bound: as in ``certify_policy``.
-        method: as in ``certify_policy``; for safeties, one that counts lower bounds, by default "binomial".
+        method: as in ``certify_policy``.
         deterministic: certify the mode of the policy's distribution instead of its samples.
         max_bytes: as in ``rollouts.collect``.
         stop: a function from a checkpoint to whether training is over; then ``Reached`` is raised. By default never.
@@ -58,14 +54,13 @@ class CertificationHook:
 
     Raises:
         ImportError: for a log without filelock (extra ``io``).
-        ValueError: for thresholds, safeties or settings that ``certify`` would refuse, or that do not go together; for
-            a damaged log.
+        ValueError: for thresholds or settings that ``certify`` would refuse; for a damaged log.
 
     Example:
         >>> import jax
         >>> from jaxcert.tasks import pendulum
         >>> hook = CertificationHook(
-        ...     pendulum.ENV, jax.random.key(1), thresholds=[20.0], safeties=[0.9], num_tasks=50, num_rollouts=4,
+        ...     pendulum.ENV, jax.random.key(1), thresholds=[20.0], num_tasks=50, num_rollouts=4,
         ...     budget=CheckpointBudget(0.01, num_checkpoints=5),
         ... )
         >>> def make_policy(params, deterministic=False):
@@ -82,8 +77,7 @@ class CertificationHook:
         env: MultiTaskEnv,
         key: jax.Array,
         *,
-        thresholds: Sequence[float] = (),
-        safeties: Sequence[float] = (),
+        thresholds: Sequence[float],
         num_tasks: int,
         num_rollouts: int,
         budget: CheckpointBudget,
@@ -98,14 +92,7 @@ class CertificationHook:
     ) -> None:
         self.env, self.key, self.budget = env, key, budget
         self.thresholds = np.atleast_1d(np.asarray(thresholds, np.float64))
-        self.safeties = np.atleast_1d(np.asarray(safeties, np.float64))
-        if self.thresholds.ndim > 1 or self.safeties.ndim > 1:
-            raise ValueError("thresholds and safeties have more than one axis; expected lists of numbers")
-        if self.thresholds.size + self.safeties.size == 0:
-            raise ValueError("nothing to certify: give thresholds, or safeties, or both")
         self.sizes = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
-        if method is None and self.safeties.size:
-            method = BINOMIAL.name
         per_task, chosen = defaults(bound, method, kind_of_returns(env), beta)
         self.settings = {"beta": beta, "bound": per_task.name, "method": chosen.name}
         self.deterministic, self.stop, self.writers = deterministic, stop, tuple(writers)
@@ -116,23 +103,10 @@ class CertificationHook:
     def _check(self) -> None:
         """Raise now for what would be refused at the first checkpoint, when delta is already spent."""
         check_count("max_bytes", self.sizes["max_bytes"])
-        if not np.all(np.isfinite(self.thresholds)):
-            raise ValueError(f"thresholds are {self.thresholds}; expected finite numbers")
-        if not np.all((self.safeties > 0) & (self.safeties < 1)):
-            raise ValueError(f"safeties are {self.safeties}; expected numbers in (0, 1)")
-        if self.safeties.size and isinstance(beta := self.settings["beta"], str):
-            raise ValueError(f"beta is {beta!r}; expected a number or None, as safeties are wanted")
-        for values in (self.thresholds, self.safeties):
-            if len({_shown(value) for value in values}) < len(values):
-                raise ValueError(f"{values} has the same number twice, up to twelve digits")
+        if len({_shown(value) for value in self.thresholds.ravel()}) < self.thresholds.size:
+            raise ValueError(f"thresholds {self.thresholds} hold the same number twice, up to twelve digits")
         sizes, delta = (self.sizes["num_tasks"], self.sizes["num_rollouts"]), self.budget.level(1)
-        check_settings(self.env, self._asked(), *sizes, delta=delta, **self.settings)
-        if self.safeties.size:
-            choose("method", self.settings["method"], COUNTING)
-
-    def _asked(self) -> np.ndarray:
-        """The thresholds; if there are none, one that is always reached, since the rollouts are needed anyway."""
-        return self.thresholds if self.thresholds.size else np.array([self.env.support[0]])
+        check_settings(self.env, self.thresholds, *sizes, delta=delta, **self.settings)
 
     def __call__(self, step: int, make_policy: Callable[..., Any], params: Any) -> None:
         """Certify a checkpoint; training stops when ``stop`` returns True.
@@ -168,28 +142,20 @@ class CertificationHook:
         number, delta = self.ledger.begin(int(step), self.budget)
         policy = brax_policy(make_policy, settled(params), deterministic=self.deterministic)
         settings: dict[str, Any] = {**self.settings, "delta": delta, "validate": False}
-        key, level = jax.random.fold_in(self.key, number), None
-        found = certify_policy(self.env, policy, key, self._asked(), **self.sizes, **settings)
-        if self.safeties.size:
-            level = certify_safety_level(found.returns, self.safeties, support=self.env.support, **settings)
+        key = jax.random.fold_in(self.key, number)
+        found = certify_policy(self.env, policy, key, self.thresholds, **self.sizes, **settings)
         mean = mean_return(found.returns, found.certificate, step)
-        certificates = found.certificate if self.thresholds.size else None, level
-        return Checkpoint(number, int(step), delta, *certificates, mean, time.perf_counter() - begin, params)
+        return Checkpoint(number, int(step), delta, found.certificate, mean, time.perf_counter() - begin, params)
 
     def scalars(self, checkpoint: Checkpoint) -> dict[str, float]:
-        """The scalars for logs: ``certify/safety@B``, ``certify/performance@s``, delta, mean return and seconds."""
-        found = {
+        """The scalars for logs: ``certify/safety@B``, delta, mean return and seconds."""
+        safety = zip(self.thresholds, np.asarray(checkpoint.safety.safety, np.float64), strict=True)
+        return {
             "certify/delta": checkpoint.delta,
             "certify/mean_return": checkpoint.mean_return,
             "certify/seconds": checkpoint.seconds,
+            **{f"certify/safety@{_shown(b)}": float(s) for b, s in safety},
         }
-        if checkpoint.safety is not None:
-            values = np.asarray(checkpoint.safety.safety, np.float64)
-            found |= {f"certify/safety@{_shown(b)}": float(s) for b, s in zip(self.thresholds, values, strict=True)}
-        if checkpoint.performance is not None:
-            values = np.asarray(checkpoint.performance.thresholds, np.float64)
-            found |= {f"certify/performance@{_shown(s)}": float(b) for s, b in zip(self.safeties, values, strict=True)}
-        return found
 
 
 def _shown(value: float) -> str:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from jaxcert._archive import read_arrays
 from jaxcert.rollouts import Policy
-from jaxcert.tasks.zones import sequence_policy
+from jaxcert.tasks.zones._network import sequence_policy
 
 # Lower limits in Brax: of the normalisation, and of the noise of the tanh-normal distribution.
 _SMALLEST_STD, _LEAST_NOISE = 1e-6, 1e-3

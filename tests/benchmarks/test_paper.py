@@ -19,8 +19,6 @@ from benchmarks.paper.__main__ import EXPERIMENTS, main
 from benchmarks.paper.curves import THRESHOLDS
 from benchmarks.paper.experiment import Experiment, Findings, write
 
-pytestmark = pytest.mark.filterwarnings("ignore:scenario at beta")
-
 
 def read(path: Path) -> list[dict[str, str]]:
     with path.open() as file:

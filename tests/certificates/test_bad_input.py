@@ -30,7 +30,7 @@ WEIGHTS = np.where(np.arange(40) % 4, 2 / 3, 2.0)
 def successes(x) -> dict:
     """As numbers, with the values that are none."""
     where = (jnp if isinstance(x, jax.Array) else np).where
-    return {"returns": where((x >= 0) & (x <= 1), (x > 0.3).astype(x.dtype), x)}
+    return {"returns": where((x >= 0) & (x <= 1) & (x != 0.5), (x > 0.3).astype(x.dtype), x)}
 
 
 WAYS["attained"], WAYS["attained safety_level"] = (
@@ -121,7 +121,6 @@ TRACED = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:scenario at beta")
 @pytest.mark.parametrize("name", TRACED_WAYS)
 def test_nothing_is_certified_from_what_cannot_be_refused(name):
     way = TRACED_WAYS[name]
@@ -139,7 +138,7 @@ def test_nothing_is_certified_from_what_cannot_be_refused(name):
 
     good = found()
     assert not says_nothing(good)
-    for change in TRACED:
+    for change in [*TRACED, *[{"x": spoilt(X, 0.5)}] * name.startswith("attained")]:
         ((setting, bad),) = change.items()
         known = hasattr(good, "num_good") and setting == "at" and np.isinf(bad)  # which tasks of a list reach it
         if settings.get(setting, way.takes("support")) and not known:

@@ -11,7 +11,7 @@ from asked import ways
 from jax.tree_util import keystr, tree_leaves_with_path
 
 import jaxcert
-from jaxcert.certificates._batch_axes import Batched
+from jaxcert.certificates._answer import Answer
 
 BATCH, N = (2, 3), 20
 RETURNS = np.random.default_rng(0).uniform(0, 1, (*BATCH, N, 4)).astype(np.float32)
@@ -198,5 +198,5 @@ def test_every_type_of_answer_is_tested(single):
     def below(kind):
         return {kind}.union(*map(below, kind.__subclasses__()))
 
-    concrete = {kind for kind in below(Batched) if dataclasses.is_dataclass(kind)}
+    concrete = {kind for kind in below(Answer) if dataclasses.is_dataclass(kind)}
     assert {type(single[name]) for name in ASK} == {kind for kind in concrete if kind.__name__ != "PlugInEstimate"}

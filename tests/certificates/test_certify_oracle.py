@@ -69,7 +69,6 @@ def returns(bound: str) -> tuple[np.ndarray, tuple[float, float]]:
 
 
 @pytest.mark.usefixtures("x64")
-@pytest.mark.filterwarnings("ignore:scenario at beta")
 @pytest.mark.parametrize(
     ("bound", "method"),
     [

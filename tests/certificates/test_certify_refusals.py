@@ -74,13 +74,6 @@ def test_beta_zero_is_for_the_binomial_certificate_alone():
         scenario_epsilon(0, 10, 0.0, 0.1)
 
 
-def test_a_value_that_is_not_binary_certifies_nothing_under_jit():
-    x = np.ones((20, 30), np.float32)
-    x[4, 2] = 0.5
-    got = jax.jit(lambda x: certify(x, 0.1, support=(0, 1), delta=0.1, bound="clopper_pearson"))(x)
-    assert (int(got.num_violations[0]), float(got.epsilon[0])) == (20, 1)
-
-
 def _look_swapped(returns, where=None) -> np.ndarray:
     """Checked by NumPy, as arrays of the host are, and compiled, as those of a device are."""
     eps = float(np.finfo(np.float32).eps)

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 import jaxcert
-from jaxcert import Certificate, Status, certify_lower_bounds, certify_shift, shifted_epsilon
+from jaxcert import Status, certify_lower_bounds, certify_shift, shifted_epsilon
 from jaxcert.baselines import certify_plug_in
 from jaxcert.certificates._shift import DIVERGENCES
 from jaxcert.planning import advise
-from jaxcert.questions import QUESTIONS
-from jaxcert.report import certificate_record, step_curve
+from jaxcert.report import step_curve
 
 CHEETAH = jaxcert.sample_returns("cheetah")
 GOOD = {"support": (0.0, 1000.0), "delta": 0.01}
@@ -69,51 +68,23 @@ TV = {"divergence": "total_variation", "radius": 0.05}
 NEAR = "within total variation distance 0.05 of the"
 
 
-OF_PAIRS = "expected return of policy A minus that of policy B"
-DIFFERENCE = f"the {OF_PAIRS} is"
-
-
-def of_every_kind() -> dict:
-    """A certificate of each kind that can be shifted, with what its shift says of its tasks and its quantity."""
-    one, each, usual = jnp.float32(1.5), jnp.zeros(3, jnp.int32), sampled()
-    own = {
-        "weighted": {"source": "reweighted", "max_weight": one},
-        "improvement": {"quantity": OF_PAIRS},
-        "band": {"level": one, "low": one, "simultaneous": True},
-        "anytime": {"history": usual.epsilon[None]},
-        "sequential": {"num_rollouts_used": each},
-    }
-    once, always = "With confidence 0.99: on", "With confidence 0.99, at every moment of the sampling of tasks: on"
-    told = {
-        "weighted": (once, "reweighted", ""),
-        "improvement": (once, "sampled", DIFFERENCE),
-        "band": ("0.99 for all together: on", "sampled", ""),
-        "anytime": (always, "sampled", ""),
-        "sequential": (once, "sampled", ""),
-    }
-    kinds = {name: (dataclasses.replace(usual, question=name, **own[name]), *told[name]) for name in own}
-    # A safety level is like a safety, and tasks from strata are like weighted ones.
-    return {"safety": (usual, once, "sampled", "")} | kinds
-
-
-# The upper end of an interval would be lost.
-_OTHERS = {"safety_level", "stratified", "interval"}
-
-
 def test_each_kind_keeps_what_it_says_of_its_tasks():
-    kinds = of_every_kind()
-    of_shares = {name for name, question in QUESTIONS.items() if question.certificate is Certificate}
-    assert of_shares - _OTHERS == kinds.keys()
-    for before, start, source, quantity in kinds.values():
-        text = str(certify_shift(before, **TV))
-        assert f"{NEAR} {source} one, " in text
-        assert start in text
-        assert (quantity or ", the expected return is at least 400 with") in text
-    # What a shift does not move is not read from it.
-    assert certify_shift(kinds["anytime"][0], **TV).history is None
-    for other in (certify_shift(kinds["band"][0], **TV), sampled()):
+    usual, one = sampled(), jnp.float32(1.5)
+    always = "With confidence 0.99, at every moment of the sampling of tasks: on"
+    of_pairs = "expected return of policy A minus that of policy B"
+    for own, start, source, quantity in (
+        ({}, "With confidence 0.99: on", "sampled", "expected return"),
+        ({"source": "reweighted", "max_weight": one}, "With confidence 0.99: on", "reweighted", "expected return"),
+        ({"quantity": of_pairs}, "With confidence 0.99: on", "sampled", of_pairs),
+        ({"level": one, "low": one, "simultaneous": True}, "for all together: on", "sampled", "expected return"),
+        ({"history": usual.epsilon[None]}, always, "sampled", "expected return"),
+    ):
+        found = certify_shift(dataclasses.replace(usual, **own), **TV)
+        assert start in str(found)
+        assert f"{NEAR} {source} one, the {quantity} is at least 400 with" in str(found)
+        assert found.history is None  # what a shift does not move is not read from it
         with pytest.raises(ValueError, match=r"band is a Certificate that answers .*; expected one of certify_band"):
-            jaxcert.certify_tail(other, 0.1)
+            jaxcert.certify_tail(found, 0.1)
 
 
 def test_what_is_bad_under_a_tracer_certifies_nothing(precision):
@@ -177,12 +148,6 @@ def test_what_starts_from_the_lower_bounds_again_refuses_it():
             surface(estimate)
     curve = certify_shift(step_curve(sampled()), **KL)
     np.testing.assert_array_equal(curve.epsilon[0], found.epsilon[0])
-
-
-def test_a_record_is_of_the_certificate_of_the_sampled_tasks():
-    for before, *_ in of_every_kind().values():
-        with pytest.raises(ValueError, match="certificate is shifted; expected the certificate of the sampled tasks"):
-            certificate_record(certify_shift(before, **TV), support=(0, 1))
 
 
 def test_a_shift_is_of_the_sampled_tasks():

@@ -194,14 +194,6 @@ def test_returns_and_successes_may_be_mixed(settings, where):
         assert float(found.epsilon) == pytest.approx(float(binomial_epsilon(k, 60, 0.1, 0.1)), rel=1e-6)
 
 
-def test_a_level_that_is_none_fails_closed():
-    for data, wanted in (({"r": REWARD}, WANTED["reward"]), ({"r": PASSED}, at_least(0.5))):
-        asked = jax.jit(lambda beta, d=data, w=wanted: certify_requirements(d, {"r": w}, delta=0.1, beta=beta))
-        for beta in (-1.0, 1.5):
-            found = asked(beta)
-            assert (float(found.safety), int(found.status)) == (0.0, Status.INVALID_INPUT)
-
-
 def test_an_event_is_a_zero_or_a_one_alone():
     tiny = jnp.full((60, 20), 1e-40, jnp.float32)
     settings = {"bound": "clopper_pearson", "complete": True, "validate": False}

@@ -1,7 +1,5 @@
 """Successes, an array of bool or ``method="attained"``, in every call and every output: taken, or refused in words."""
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,9 +9,8 @@ from asked import ways
 import jaxcert
 from jaxcert import certify, certify_safety_level, monitoring
 from jaxcert.planning import advise
-from jaxcert.report import Protocol, certificate_record, step_curve, verify, write_certificates
+from jaxcert.report import Protocol, step_curve
 from jaxcert.sweep import Grid, sweep
-from jaxcert.tables import read_returns
 
 RNG = np.random.default_rng(3)
 X, Y = (RNG.random((60, 10)) < RNG.beta(9, 1, (60, 1)) for _ in range(2))
@@ -134,46 +131,3 @@ def test_advice_beyond_what_successes_can_show():
     (advice,) = advise(few, support=(0, 1), num_rollouts=10)
     assert advice is not None
     assert advice.tasks_needed == 42
-
-
-RECORDED = {
-    "levels": (certify, [0.0, 0.5, 0.8], {}),
-    "given level": (certify, [0.5, 0.8], {"beta": 0.1}),
-    "safety": (certify_safety_level, [0.5, 0.8], {}),
-    "safety at a level": (certify_safety_level, [0.5, 0.8], {"beta": 0.1}),
-}
-
-
-def _file(folder, masked: bool):
-    where = np.ones(X.shape, bool)
-    where[3, 5:] = not masked
-    np.savez(folder / "r.npz", returns=X.astype(np.float32), where=where)
-    return read_returns(folder / "r.npz")
-
-
-@pytest.mark.filterwarnings("ignore:.*are missing")
-@pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("name", RECORDED)
-def test_a_record_is_verified_and_alterations_are_found(tmp_path, name, masked):
-    call, asked, options = RECORDED[name]
-    data = _file(tmp_path, masked)
-    found = call(data.returns, asked, support=(0, 1), where=data.where, method="attained", **DELTA, **options)
-    record = certificate_record(found, support=(0, 1), data=data)
-    write_certificates(tmp_path / "c.json", [record])
-    assert verify(tmp_path / "c.json", tmp_path / "r.npz").differences == ()
-    assert record["references"]["attained"] == "jaxcert, theory page, section 12"
-    record["rows"][-1]["safety"] += 1e-3
-    write_certificates(tmp_path / "c.json", [record])
-    assert not verify(tmp_path / "c.json", tmp_path / "r.npz").ok
-
-
-def test_a_protocol_has_the_bound_of_the_method(tmp_path):
-    locked = Protocol(support=(0, 1), thresholds=[0.5], method="attained", num_tasks=60, num_rollouts=10, **DELTA)
-    assert locked.bound == "clopper_pearson"
-    assert dataclasses.replace(locked, bound=None).digest == locked.digest
-    locked.write(tmp_path / "p.toml")
-    data = _file(tmp_path, masked=False)
-    found = certify(data.returns, [0.5], support=(0, 1), method="attained", **DELTA)
-    record = certificate_record(found, support=(0, 1), data=data)
-    write_certificates(tmp_path / "c.json", [record], protocol=locked.digest)
-    assert verify(tmp_path / "c.json", tmp_path / "r.npz", protocol=tmp_path / "p.toml").differences == ()

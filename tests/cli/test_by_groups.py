@@ -128,7 +128,6 @@ def test_a_page_has_a_row_for_each_group(folder):
         BY --report g.html --force --safety 0.5
         BY --report g.html --force --suite --mean
         BY --report g.html --force --suite --threshold 0.5,0.6 --each-task
-        BY --report g.html --force => expected a setting of the question
         BY --report g.html --force --threshold 0.5 --safety 0.5 => shows thresholds or safeties
     """)
 
@@ -139,8 +138,7 @@ def test_a_plot_of_groups_has_what_is_certified_and_what_was_observed(folder, mo
     run("""
         BY --plot a.png --threshold 0.5 --json g.json
         BY --plot a.png --force --suite --mean
-        BY --plot a.png --force
-    """)  # of curves the last one
+    """)
     for name, record in records(folder):
         observed = np.mean(of_group(name).mean(axis=1) >= 0.5)
         assert drawn[0][name][:2] == pytest.approx((record["rows"][0]["safety"], observed))

@@ -151,7 +151,8 @@ def test_counts_in_json_are_proposed_with_all_that_has_to_be_said(place):
     records = f"--records '{place}'" if place else ""
     session(f"""
         certify r.json {DELTA} --threshold 0.5 {records} => {task} --successes passed --trials total
-        PROPOSED ~> 30 tasks | With confidence
+        PROPOSED --json c.json ~> 30 tasks | With confidence
+        verify c.json r.json
     """)
 
 

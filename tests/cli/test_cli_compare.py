@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from cli_harness import lines_of, session, table
+from cli_harness import command, lines_of, refused, session, table
 from tool_files import DROP, TAU, TAU2, edited, written
 
 RNG = np.random.default_rng(0)
@@ -231,3 +231,33 @@ def test_policies_of_one_file_are_named_in_their_order():
         {ask} new,older => expected two or more of old, new, mid
         {ask} new,new => expected two or more of old, new, mid
     """)
+
+
+def test_a_page_shows_no_paths(tmp_path):
+    """Files of one name are told apart by the rest of their paths; names that are paths go on no page."""
+    rows = [
+        (f"t{i}x", j, int((i + j) % 4 > 0), f"/home/me/{policy}/last.pt")
+        for i in range(20)
+        for j in range(4)
+        for policy in "ab"
+    ]
+    for name in "ab":
+        table(tmp_path / name / "eval.csv", "task,trial,success,policy", [row for row in rows if f"/{name}/" in row[3]])
+    table(tmp_path / "c.csv", "task,trial,success,policy", rows)
+    page = tmp_path / "p.html"
+    files = [tmp_path / name / "eval.csv" for name in "ab"]
+    assert command("compare", *files, "--mean", "--delta", 0.1, "--report", page).status == 0
+    assert "a/eval.csv" in page.read_text()
+    assert str(tmp_path) not in page.read_text()
+    for options in (("compare", "--policy"), ("certify", "--by")):
+        asked = (options[0], tmp_path / "c.csv", options[1], "policy", "--mean", "--delta", 0.1)
+        assert "names of policies, groups or strata are paths" in refused(*asked, "--report", tmp_path / "q.html")
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [("task,policy,success", "names no policy"), ("policy,policy,success", "more than one column 'policy'")],
+)
+def test_a_table_without_rows_or_with_a_name_twice_has_no_policies(tmp_path, header, words):
+    path = table(tmp_path / "t.csv", header, [("a", "b", 1)] * ("more" in words))
+    assert words in refused("compare", path, "--policy", "policy", "--mean", "--delta", 0.1)

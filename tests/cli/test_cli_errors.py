@@ -30,7 +30,7 @@ def test_a_bad_return_is_named_by_file_row_and_label(tmp_path):
     place = f"error: {table}: row 6: the return of task 'pull' is 0.5"
     found = refused("certify", table, "--support", 0, 1, *settings, "--bound", "clopper_pearson")
     assert found == f"{place}; expected binary returns, 0 or 1\n"
-    found = refused("certify", table, "--support", 0.5, 1, *settings[:2])
+    found = refused("certify", table, "--support", 0.5, 1, *settings)
     assert found == f"error: {table}: row 1: the return of task 'push' is 0, outside the support (0.5, 1)\n"
     other = tmp_path / "other.csv"
     other.write_text(table.read_text().replace("push,2,1", "push,2,7"))
@@ -46,7 +46,7 @@ def test_a_bad_return_is_named_and_no_output_begun(tmp_path, bad):
     returns[3, 5] = bad
     outputs = ["--json", tmp_path / "out.json", "--plot", tmp_path / "out.png"]
     path = stored(tmp_path, returns)
-    line = refused("certify", path, "--support", 0, 1, "--delta", 0.1, *outputs)
+    line = refused("certify", path, "--support", 0, 1, "--delta", 0.1, "--mean", *outputs)
     why = ", outside the support (0, 1)" if np.isfinite(bad) else "; expected a finite number"
     assert line == f"error: {path}: the return of task 3, rollout 5 is {bad:g}{why}\n"
     assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
@@ -71,7 +71,7 @@ def test_a_write_that_fails_is_one_line(tmp_path, monkeypatch):
 def test_a_missing_extra_is_named(tmp_path, monkeypatch, module, extra):
     (tmp_path / "r.csv").write_text("task_id,episode_id,total_return\n1,1,0.5\n")
     monkeypatch.setitem(sys.modules, module, None)
-    status, out, err = command("certify", tmp_path / "r.csv", "--support", 0, 1, "--delta", 0.1)
+    status, out, err = command("certify", tmp_path / "r.csv", "--support", 0, 1, "--delta", 0.1, "--mean")
     assert (status, out) == (1, "")
     assert err == f"error: {module} is needed for this: pip install '.[{extra}]' in the checkout of jaxcert\n"
 
@@ -89,7 +89,7 @@ def test_an_interruption_ends_with_130_and_no_files(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("jaxcert.cli._answering.ask", interrupt)
-    arguments = ["--support", 0, 1, "--delta", 0.1, "--json", tmp_path / "out.json"]
+    arguments = ["--support", 0, 1, "--delta", 0.1, "--mean", "--json", tmp_path / "out.json"]
     outcome = command("certify", stored(tmp_path, GOOD), *arguments)
     assert outcome == (130, "", "error: interrupted\n")
     assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
@@ -146,7 +146,7 @@ def test_version():
 
 
 def test_a_refusal_as_a_process():
-    done = as_process("certify", "none.npz", "--support", 0, 1, "--delta", 0.1)
+    done = as_process("certify", "none.npz", "--support", 0, 1, "--delta", 0.1, "--mean")
     assert done == (2, "", "error: none.npz: no such file\n")
 
 
@@ -161,7 +161,7 @@ def test_a_name_beside_which_no_other_has_room_is_refused_beforehand(tmp_path):
 
 
 COMMANDS = {
-    "certify": lambda file, _: ("certify", file, "--support", 0, 1, "--delta", 0.1),
+    "certify": lambda file, _: ("certify", file, "--support", 0, 1, "--delta", 0.1, "--mean"),
     "certify --protocol": lambda file, good: ("certify", good, "--protocol", file),
     "verify": lambda file, good: ("verify", file, good),
     "plan": lambda file, _: ("plan", file, "--support", 0, 1, "--delta", 0.1, "--threshold", 0.5),

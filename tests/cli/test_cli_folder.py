@@ -23,6 +23,7 @@ RETURNS = RNG.uniform(300, 900, (N, 1)) * RNG.beta(9, 1, (N, M))
 SETTINGS = "--support 0 1000 --delta 0.01"
 SHORT = {
     "SETTINGS": SETTINGS,
+    "AT": f"{SETTINGS} --threshold 5",
     "FOLDER": f"certify d --across day {SETTINGS}",
     "OPEN": "certify d --across day --delta 0.01",
 }
@@ -70,7 +71,7 @@ def test_a_folder_is_certified_and_verified():
     "asked",
     [
         pytest.param(asked, marks=SLOW)
-        for asked in ("", "--question mean", "--threshold 300 --beta auto", "--suite --each-task --threshold 300")
+        for asked in ("--question mean", "--threshold 300 --beta auto", "--suite --each-task --threshold 300")
     ],
 )
 def test_every_kind_of_question_is_asked_of_a_folder(asked):
@@ -111,9 +112,9 @@ def test_what_does_not_fit_is_refused():
     run("""
         certify r.npz SETTINGS --threshold 300 --json c.json
         verify c.json d => d: is a directory, expected a file
-        certify r.npz SETTINGS --num-bins 5 => --num-bins given for
-        certify r.npz SETTINGS --across day --num-bins 2 => --num-bins, --across given for
-        certify nothing --across day SETTINGS => no such file
+        certify r.npz AT --num-bins 5 => --num-bins given for
+        certify r.npz AT --across day --num-bins 2 => --num-bins, --across given for
+        certify nothing --across day AT => no such file
         FOLDER --threshold 5 --report x.html => --report shows single rollouts
         FOLDER --threshold 5 --num-bins 0 => num_bins is 0
         OPEN --threshold 5 --support 0 10 => expected a number in the support (0, 10)
@@ -122,10 +123,4 @@ def test_what_does_not_fit_is_refused():
         FOLDER --threshold 5 --method soft => returns are a summary, without single rollouts
     """)
     shutil.rmtree("d/day=0")
-    run("certify d SETTINGS => lies in partitions day, which may tell tasks apart")
-
-
-def test_summaries_of_two_policies_are_not_paired():
-    data = read_summary("d", support=(0, 1000), across=["day"])
-    with pytest.raises(ValueError, match="returns of policy 0 are a summary"):
-        jaxcert.align_tasks(data, data)
+    run("certify d AT => lies in partitions day, which may tell tasks apart")

@@ -36,13 +36,12 @@ def certificate(path, thresholds=500.0, delta=0.01, certify=jaxcert.certify):
     return found
 
 
-def test_rows_and_exit_status(stream, tmp_path):
+def test_the_exit_status(stream, tmp_path):
     file = tmp_path / "run.monitor"
     stream("task,success\na,pass\nb,fail\n")
-    status, out, err = command("monitor", "--state", file, *OWN, "--rows")
+    status, out, _ = command("monitor", "--state", file, *OWN)
     assert status == 0
-    assert [line.split(",")[:4] for line in out.splitlines()[1:]] == [["1", "a", "1", "0"], ["2", "b", "0", "1"]]
-    assert err.startswith("No alarm: ")
+    assert out.startswith("No alarm: ")
     stream("".join(f'{{"task": {i}, "return": 0}}\n' for i in range(40)))
     status, out, err = command("monitor", "--state", file)
     assert status == 1
@@ -132,7 +131,6 @@ GOES_ON = [
     ("own", {}, "--alpha 0.05", "=> alpha is 0.05; the monitor began with 0.04"),
     ("own", {}, "--rollouts 1", "=> num_rollouts is 1; the monitor began with 2"),
     ("own", {}, "--support 0 2", "=> support is (0.0, 2.0); the monitor began with (0.0, 1.0)"),
-    ("own", {}, "--beta 0.1", "=> beta is 0.1; the monitor began with None"),
     ("plain", {}, "one.json", f"=> support is (0.0, 1000.0); the monitor began with (0.0, 1.0){FIXED}"),
     ("plain", {}, "one.json --successes",
      "=> threshold of its claim is 0.5; the claim that was given has 500: expected the claim that it beg"),
@@ -157,7 +155,7 @@ GOES_ON = [
         (name, changed, f"{name}.json --rollouts 4", f"=> {message}")
         for name, changed, message in (
             ("coins", {"most_successes": 3}, "most_successes is 0; the monitor began with 3"),
-            ("coins", {"successes": False, "most_successes": None, "beta": 0.1}, "successes is True; the monitor bega"),
+            ("coins", {"successes": False, "most_successes": None, "beta": 0.1}, f"the monitor began with 0.1{FIXED}"),
             ("scores", {"beta": 0.3}, f"the monitor began with 0.3{FIXED}"),
             *(("scores", {"alpha": alpha}, "alpha is 0.05; the monitor began with") for alpha in (1e-9, 0.9)),
             *((x, {"num_rollouts": 3}, "num_rollouts is 4; the monitor began w") for x in ("coins", "scores")),

@@ -27,32 +27,19 @@ SHORT = {
 CASES = r"""
 certfy => No such command 'certfy'
 certify => Missing argument 'FILE'
-certify none.npz BASE => none.npz: no such file
+certify none.npz BASE --threshold 0.5 => none.npz: no such file
 certify r.npz --support 0 => '--support'
 certify r.npz --support 0 1 --delta small => '--delta'
 CERTIFY --colour => --colour
-CERTIFY --support 1 0 => support is (1, 0)
-CERTIFY --support 0 nan => support is (0, nan)
-CERTIFY --support 0 0.5 => outside the support (0, 0.5)
+CERTIFY --support 1 0 --threshold 0.5 => support is (1, 0)
+CERTIFY --support 0 0.5 --threshold 0.5 => outside the support (0, 0.5)
 certify r.npz --support 0,1, --delta 0.1 => Invalid value for '--support'
 certify r.npz --delta 0.05 --support 0,5 1 => Invalid value for '--support'
-CERTIFY --delta 0 => delta is 0; expected
-CERTIFY --delta 1 => delta is 1; expected
-CERTIFY --beta 1.5 => beta is 1.5; expected
+CERTIFY --delta 0 --threshold 0.5 => delta is 0; expected
 CERTIFY --beta best => 'best' is not a number, or 'auto'
-CERTIFY --beta auto --safety 0.9 => beta is 'auto'; expected a number
-CERTIFY --threshold inf => thresholds[0] is inf; expected a finite number
-CERTIFY --threshold 1:2:0 => Invalid value for '--threshold'
 CERTIFY --threshold 1,,2 => Invalid value for '--threshold'
-CERTIFY --threshold 0:1:1e-9 => Invalid value for '--threshold'
-CERTIFY --safety 1 => safety[0] is 1; expected
-CERTIFY --bound bernstein => bound is 'bernstein'; expected one of
-CERTIFY --bound clopper_pearson => binary
-certify masked.npz BASE => task 4 has every rollout masked
-certify single.npz BASE --bound empirical_bernstein => empirical_bernstein needs at least 2
-certify swapped.npz BASE => axes were swapped
-CERTIFY --method exact => method is 'exact'; expected one of binomial, scenario
-CERTIFY --method soft => counts no lower bounds: certify more thresholds instead
+CERTIFY --bound bernstein --threshold 0.5 => bound is 'bernstein'; expected one of
+CERTIFY --bound clopper_pearson --threshold 0.5 => binary
 CERTIFY --safety 0.5 --require 0.9 => --require needs a threshold
 CERTIFY --threshold 0.5 --require 90 => --require is 90
 CERTIFY --threshold 0.5 --suite --require 0.5 => expected a number of tasks
@@ -62,7 +49,8 @@ CERTIFY --confidence 0.95 => No such option: --confidence
 verify c.json r.npz r.npz --exact => --exact is for answers about one policy
 choose none.csv => none.csv: no such file
 choose r.npz few.npz => expected both on the same tasks
-certify r.npz => --support and --delta missing
+certify r.npz => nothing is asked; expected --threshold X, --safety S, --mean or another question
+certify r.npz --mean => --support and --delta missing
 CERTIFY --json none/c.json => none/c.json: the folder 'none' does not exist
 CERTIFY --json . => is a directory
 CERTIFY --json r.npz => FILE and --json name the same file
@@ -79,14 +67,11 @@ CERTIFY --question mean --witness --json c.json => the question 'mean' has no wi
 certify r.npz --protocol p.toml --delta 0.1 => delta is 0.1, the protocol says 0.05
 certify r.npz --protocol p.toml --support 0 2 => support is 0, 2, the protocol says 0, 1
 certify r.npz --protocol p.toml --threshold 0.6 => thresholds is 0.6, the protocol says 0.5
-certify r.npz --protocol p.toml --safety 0.6 => safeties is 0.6, the protocol says none
-certify r.npz --protocol p.toml --beta 0.2 => beta is 0.2, the protocol says the default
-certify r.npz --protocol p.toml --bound dkw => bound is dkw, the protocol says betting
 certify r.npz --protocol p.toml --force --json p.toml => --protocol and --json name the same file
 certify few.npz --protocol p.toml => num_tasks is 39, the protocol says 40
 BOARD --require 0.5 => --require is given with 3 files, which give a leaderboard
 BOARD --safety 0.9 => --safety is given with 3 files, which give a leaderboard
-BOARD --bound hoeffding => --bound given, for certificates at thresholds; expected --threshold as well
+BOARD --bound hoeffding => --bound is given with 3 files, which give a leaderboard
 BOARD --delta 1.5 => delta is 1.5; expected a probability in (0, 1)
 BOARD --json mine.json => exists; expected a new file, or --force
 BOARD --json b.npz --force => name the same file
@@ -104,87 +89,53 @@ compare r.npz b.npz BASE --mean --question improvement => --mean and --question 
 REQUIRE ASKED => cost is to be at most a number; expected complete=True (--complete)
 REQUIRE ASKED --complete --value reward => --value given; --requirement already names the outcome columns
 REQUIRE 'time >= 1 in 0 2' => has no column time
-REQUIRE 'reward > 1 in 0 2' => expected a line such as
-REQUIRE 'reward >= 0.5' => reward: a support is missing (in LOW HIGH after the number
-REQUIRE 'reward >= 0.5 in 0 0.6' => outside the support (0, 0.6)
 REQUIRE 'task >= 0.5 in 0 1' => task
 REQUIRE ASKED --complete --threshold 0.5 => --threshold is given, which the question 'requirements' does not take
-REQUIRE ASKED --complete --support 0 1 => --support is given, which the question 'requirements' does not take
 LOCK --support 0 10 --threshold 0.5 --bound clopper_pearson => clopper_pearson expects binary returns
-LOCK --support 0 1 --threshold 0.5 --bound dkw --method soft => no effect with method 'soft'
 LOCK --support 0 1 --safety 0.9 --method soft => expected another method
-LOCK --support 0 1 --threshold 0.5 --rollouts 1 --bound empirical_bernstein => needs at least 2
-LOCK --support 0 1 --threshold 0.5 --beta auto --method scenario => beta is 'auto'; expected a number
-LOCK --support 0 1 --safety 0.5 --beta auto => beta is 'auto'; expected a number
-LOCK --support 0 1e39 --threshold 0.5 => support holds 1e+39; expected numbers within the range of float32
 LOCK --support 0 1 --threshold 0.5,0.500000000001 => is given twice, as float32 has it
 LOCK --support 0 1 --safety 0.5,0.6,0.5 => safety 0.5 is given twice
 LOCK --support 0 1 --threshold 0.5 --tasks 100000000000000000000 => expected at most 2147483647 in all
 lock p.toml --delta 0.05 --tasks 40 --rollouts 20 --support 0 1 --threshold 0.5 => p.toml
 trial start new.npz COINS => suffix '.npz', expected one of .jsonl
 trial start new.jsonl --threshold 0.8 --delta 0.05 --successes => expected --tasks, the labels A,B,... or their number
-trial start new.jsonl --tasks a,,b --threshold 0.8 --delta 0.05 --successes => tasks hold ''; expected labels
-trial start new.jsonl --tasks a,b --threshold 0.8 --delta 0.05 => the largest possible score (--support A B)
-trial start new.jsonl --tasks 12 --threshold 0.999 --delta 0.05 --successes => expected a smaller threshold
 trial start run.jsonl COINS => run.jsonl: exists, and is not replaced
 trial status run.jsonl --json run.jsonl --force => name the same file
 trial status run.jsonl --plot new.png => --plot is for policies in pairs; of tasks --json writes what is certified
 trial status ab.jsonl --plot new.txt => new.txt
 trial status run.jsonl --json mine.json => mine.json: exists
 trial status run.jsonl --witness => --witness is for a certificate file; expected --json
-trial add run.jsonl --task p33 --success => has no task 'p33'; expected one that was declared, such as a
 trial add run.jsonl --task a => expected one of --success, --failure and --score, for a success or a failure
-trial add run.jsonl --task a --score 1 => the trial has the score 1.0; expected a success or a failure, as was
 PAIRS new,old --threshold 0.5 => --threshold is given; --policies does not take it
 PAIRS new,old --successes --support 0 1 => --successes and --support are given; expected one of them
-PAIRS a => policies are ['a']; expected the names of two or more
-PAIRS a,b --delta 2 => delta is 2; expected a probability in (0, 1)
-PAIRS a,b --pairs 4 => max_pairs (--pairs) is 4, within which no policy is shown to be better
 trial start new.jsonl COINS --pairs 9 => --pairs is given; an experiment without
 trial start new.jsonl --tasks 3 --delta 0.1 => expected --threshold, the performance to certify, or --policies A,B
-trial add ab.jsonl --policy mine --success => has no policy 'mine'; expected one that was declared, such as
-trial add ab.jsonl --policy new --success => pair 1 has its trial of new; expected the one of old
-certify arms.csv --by room --threshold 0.5 --delta 0.1 => has no column 'room'
-certify m.csv --by task --value reward --support 0 1 --threshold 0.5 --delta 0.1 => expected --suite --each-task
-certify arms.csv --by success --threshold 0.5 --delta 0.1 => chooses rows by their outcome
 certify s.npz --by a --threshold 0.5 --delta 0.1 => expected a table
 plan --delta 2 => delta is 2
-plan --delta 0.1 --safety 1 => safeties[0] is 1; expected a probability
-plan --delta 0.1 --threshold 1 => --threshold needs PILOT or --assume
-plan --delta 0.1 --lock new.toml => --lock needs PILOT or --assume
-plan --delta 0.1 --against r.npz => --against needs PILOT or --assume
-plan r.npz --delta 0.1 --against r.npz --beta 0.1 => --beta is given with --against
-plan --delta 0.1 --suite 5 => --suite needs PILOT, returns of the tasks
-plan r.npz --delta 0.1 --suite 5 --beta 0.1 => --beta is given with --suite, which counts
-plan r.npz --delta 0.1 --suite 5 => --threshold is not given; expected the performance
-plan r.npz --delta 0.1 --suite 5 --threshold 0.5 => --support is not given
-PLAN --suite 50 --threshold 0.5 => num_good is 50; expected a whole
+plan --delta 0.1 --threshold 1 => --threshold needs PILOT
+plan --delta 0.1 --lock new.toml => --lock needs PILOT
+plan --delta 0.1 --against r.npz => --against needs PILOT
+plan r.npz --delta 0.1 --against b.npz --safety 0.9 => --safety is given with --against
+plan --delta 0.1 --good 5 => --good needs PILOT
+plan r.npz --delta 0.1 --good 5 --safety 0.9 => --safety is given with --good, which counts
+plan r.npz --delta 0.1 --good 5 => --threshold is not given; expected the performance
+plan r.npz --delta 0.1 --good 5 --threshold 0.5 => --support is not given
 plan r.npz --delta 0.1 => --support is not given
-PLAN --safety 0.8 => threshold is not given; a plan needs both
 PLAN --safety 0.8 --safety 0.9 => --safety is given several times
-PLAN --beta 0.1 => beta belongs to the plan
-PLAN --assume 1 1 1 => both given
-plan --assume 0.5 0.1 0.1 BASE --safety 0.8 --threshold 5 => threshold is 5.0; expected one in the support
-PLAN --safety 0.8 --threshold 1.01 => above 0 and at most 1
-PLAN --safety 0.8 --threshold 0.5 --design best => design is 'best'
 plan none.npz BASE --threshold 0.5 --safety 0.8 => none.npz
-PLAN --threshold 0.5 --safety 0.7 --json r.npz --force => PILOT and --json name the same file
-PLAN --threshold 0.5 --safety 0.7 --json c.json --lock c.json => --json and --lock name the same file
-PLAN --threshold 0.5 --safety 0.7 --lock p.toml --force --json c.json => exists
-PLAN --threshold 0.5 --safety 0.7 --lock none/p.toml --json c.json => does not exist
+PLAN --threshold 0.5 --safety 0.7 --lock r.npz => PILOT and --lock name the same file
+PLAN --threshold 0.5 --safety 0.7 --lock p.toml => exists
+PLAN --threshold 0.5 --safety 0.7 --lock none/p.toml => does not exist
 """
 LINES = CASES.strip("\n").split("\n")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Returns in arrays and tables, a protocol, logs with a trial, and a file that is somebody's."""
+    """Returns in arrays and tables, a protocol, logs of trials, and a file that is somebody's."""
     folder = tmp_path_factory.mktemp("refused")
     for name, returns in (("r", RETURNS), ("b", 0.9 * RETURNS), ("c", 0.8 * RETURNS), ("few", RETURNS[:39])):
         np.savez(folder / f"{name}.npz", returns=returns)
-    np.savez(folder / "masked.npz", returns=RETURNS, where=np.arange(40)[:, None] != [4] * 20)
-    np.savez(folder / "single.npz", returns=RETURNS[:, :1])
-    np.savez(folder / "swapped.npz", returns=RNG.uniform(0, 0.1, (50, 40)) + np.linspace(0, 0.9, 40))
     (folder / "mine.json").write_text("mine")
     np.savez(folder / "s.npz", returns=np.ones((5, 4), bool))
     (folder / "arms.csv").write_text("task,arm,success\n0,a,1\n1,a,1\n0,b,0\n1,b,1\n")
@@ -193,7 +144,6 @@ def folder(tmp_path_factory):
     Protocol(**LOCKED).write(folder / "p.toml")
     for name, words in (("run", SHORT["COINS"]), ("ab", "--policies new,old --delta 0.05 --seed 1 --pairs 60")):
         assert command("trial", "start", folder / f"{name}.jsonl", *words.split()).status == 0
-    assert command("trial", "add", folder / "ab.jsonl", "--policy", "new", "--success").status == 0
     return folder
 
 

@@ -48,6 +48,16 @@ def test_a_file_says_what_a_loop_says_however_it_is_cut(begin, tmp_path, precisi
     assert sum(row.is_against for row in rows[:40]) == int(found.num_against)
 
 
+def test_two_add_to_one_file_in_turns(tmp_path):
+    one = COINS(tmp_path / "log")
+    other, tasks = Monitor(tmp_path / "log"), tasks_for(one, 6)
+    for i, task in enumerate(tasks):
+        (row,) = (one, other)[i % 2].add([tasks[0], task][not i :])
+        assert (row.number, row.label) == (i + 1, task[0])
+    whole = COINS(tmp_path / "whole")
+    assert whole.add(tasks) == Monitor(tmp_path / "log").rows
+
+
 def test_tasks_that_are_sent_again_count_once(tmp_path):
     monitor = COINS(tmp_path / "log")
     tasks = tasks_for(monitor, 5)
@@ -90,10 +100,11 @@ def test_tasks_that_were_interrupted_count_once(tmp_path, monkeypatch):
         ("claim.threshold", [0.5, 0.6], "threshold of its claim is .*; expected a number"),
         ("support", [0, 1, 2], "support is .*; expected a list of 2 numbers"),
         ("support", ["a", "b"], "support is .*; expected a list of 2 numbers"),
-        ("support", [0, 2], "its support is .*; successes have the support"),
+        ("support", [0, 2], "support is .*; the monitor began with"),
         ("successes", "yes", "successes is 'yes'; expected true or false"),
         ("num_rollouts", 10**9, "num_rollouts is 1000000000; expected at most 100000 of a task"),
         ("num_rollouts", 3.0, "num_rollouts is 3.0; expected a whole number"),
+        ("most_successes", 2, "most_successes is 0; the monitor began with 2, which is fixed"),
         ("most_successes", 10**400, "most_successes is 1000.*; expected a whole number"),
         ("alpha", True, "alpha is True; expected a number"),
         ("certificate_sha256", "00", "certificate_sha256 is '00'; expected 64 hexadecimal digits"),

@@ -120,11 +120,7 @@ REFUSED = {
     r"epsilon is 1; expected a probability": {"epsilon": 1.0},
     r"alpha is 0; expected a probability": {"alpha": 0.0},
     "num_rollouts is 0; expected a whole number": {"num_rollouts": 0},
-    "beta is 0.1; one return per task has no level": {"beta": 0.1},
-    "most_successes is 0; expected None without": {"most_successes": 0},
     r"support is \(0, 2\); successes have the support \(0, 1\)": {**TRIALS, "support": (0, 2)},
-    "most_successes is 5; expected a whole number from 0": {**TRIALS, "most_successes": 5},
-    r"beta is 0\.1; successes attain a level of their own": {**TRIALS, "beta": 0.1},
 }
 
 

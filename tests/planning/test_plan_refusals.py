@@ -8,7 +8,6 @@ import pytest
 
 from jaxcert import certify
 from jaxcert.planning import (
-    Assumptions,
     Design,
     advise,
     allocated,
@@ -21,7 +20,6 @@ from jaxcert.planning import (
 )
 
 RETURNS = np.random.default_rng(0).random((60, 12), np.float32)
-SKILLED = Assumptions(0.7, 0.1, None)
 SKILL = np.r_[np.full(36, 0.95), np.full(4, 0.5)]
 LISTED = {"pilot_a": [0.7] * 4, "pilot_b": [0.5] * 4, "margin": 0.0, "delta": 0.05, "listed": True}
 NEW = {"pilot_a": RETURNS > 0.2, "pilot_b": RETURNS > 0.4, "margin": 0.1, "delta": 0.05}
@@ -73,11 +71,6 @@ REFUSED: list[tuple[Callable, dict[str, Any], list]] = [
             ({"pilot": RETURNS[0]}, r"pilot has shape \(12,\)"),
             ({"pilot": RETURNS[:, :1]}, r"pilot has shape \(60, 1\); expected returns"),
             ({"pilot": RETURNS + 1}, r"pilot\[0, 0\] is .*; expected a return in the support"),
-            ({"pilot": Assumptions(2.0, 0.1, 0.1)}, "mean is 2; expected a number inside the support"),
-            ({"pilot": Assumptions(0.5, 0.6, 0.1)}, "task_spread is 0.6; expected more than 0 and less than 0.5"),
-            ({"pilot": Assumptions(0.5, 0.1, -1.0)}, "rollout_spread is -1"),
-            ({"pilot": Assumptions(0.5, np.nan, 0.1)}, "task_spread is nan"),
-            ({"pilot": Assumptions(0.8, 0.06, 0.1), "support": (0, np.inf)}, "Assumptions need a finite one"),
             ({"support": (1, 0)}, "expected a < b"),
             ({"delta": 0.0}, "delta is 0"),
             ({"safety": 2.0}, "safety is 2"),
@@ -112,7 +105,6 @@ REFUSED: list[tuple[Callable, dict[str, Any], list]] = [
         [
             ({"pilot_b": [0.5] * 3}, "pilot_a and pilot_b have 4 and 3 tasks; expected the same ones"),
             ({"pilot_b": [0.5, 0.5, 0.5, 1.5]}, r"pilot_b\[3\] is 1.5; expected a success probability"),
-            ({"pilot_a": SKILLED, "support": (0, 1)}, "pilot_a is Assumptions about new tasks"),
             ({"support": (0, 2)}, r"support is \(0, 2\); expected none beside success probabilities"),
             ({"max_rollouts": 2000}, "max_rollouts is 2000; expected a whole number from 1 to 1,024"),
             ({"power": 1.0}, "power is 1"),
@@ -126,7 +118,6 @@ REFUSED: list[tuple[Callable, dict[str, Any], list]] = [
             ({"margin": np.nan}, "margin is nan"),
             ({"num_rollouts": (0,)}, r"num_rollouts\[0\] is 0"),
             ({"pilot_b": RETURNS[:50] > 0.4}, "pilot_a and pilot_b have 60 and 50 tasks"),
-            ({"pilot_b": SKILLED, "support": (0, 1)}, "expected two of a kind"),
             ({"support": (0, np.inf)}, "support has an infinite upper end"),
         ],
     ),
@@ -145,7 +136,6 @@ REFUSED: list[tuple[Callable, dict[str, Any], list]] = [
             ({"support": (0, 10)}, r"support is \(0, 10\); expected none beside success probabilities"),
             ({"pilot": []}, r"pilot has shape \(0,\); expected the success probabilities"),
             ({"pilot": SKILL[:, None], "support": (0, 1)}, r"pilot has shape \(40, 1\)"),
-            ({"pilot": Assumptions(0.9, 0.1, None)}, "pilot is Assumptions about new tasks"),
         ],
     ),
     (

@@ -47,7 +47,7 @@ def _each_value(held):
         else:
             yield place, node
 
-    for part in ("settings", "rows", "note", "references", "data", "others", "rollouts"):
+    for part in ("settings", "rows", "note", "data", "others", "rollouts"):
         yield from places(held[part], (part,)) if part in held else ()
 
 

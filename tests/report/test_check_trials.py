@@ -20,7 +20,7 @@ from random_certificates import Cases, record_of, smallest_risk, tally_of, verdi
 from random_runs import KINDS, made_run
 
 from jaxcert.questions import QUESTIONS
-from jaxcert.report import check_certificate, check_exactly, check_trials, run_record
+from jaxcert.report import check_certificate, check_exactly, check_trials
 from jaxcert.report._exact_check import check_witnessed, read_log
 from jaxcert.report.check_certificate import Number
 from jaxcert.rollouts import Trials
@@ -389,19 +389,7 @@ def test_an_ordinary_certificate_of_a_log_is_refused(cases):
         list(check_exactly(without, case.returns))
 
 
-def test_a_log_read_in_single_precision_has_no_witness(cases, tmp_path):
-    """Its thresholds and levels are not the declared ones, but the floats next to them."""
-    trials = Trials.start(tmp_path / "run.jsonl", list("abc"), 0.3, successes=True, delta=0.2)
-    for task in "aaaabbbbcccc":
-        trials.add(task, True)
-    if trials.state.wealth.dtype == np.float64:
-        pytest.skip("needs single precision")
-    with pytest.warns(UserWarning, match="row 1 of 1: threshold, delta, beta or support are not as declared"):
-        record = run_record(trials.run(), rollouts={}, log=trials.path)
-    assert record["rows"][0]["witness"] is None
-
-
 def test_returns_alone_have_no_witness_and_no_page_that_checks_itself():
     question = QUESTIONS["sequential"]
-    with pytest.raises(ValueError, match="'sequential' has no witnesses; expected run_record, with the log"):
+    with pytest.raises(ValueError, match="'sequential' has no witnesses; expected trial_records, of the log"):
         check_witnessed(question)

@@ -145,6 +145,7 @@ def test_returns_beyond_the_support_as_written_have_none(tmp_path):
         (lambda x: jaxcert.certify(x, 0.5, bound="hoeffding", **SETTINGS), "bound is 'hoeffding', which has no"),
         (lambda x: jaxcert.certify(x, 0.5, bound="dkw", **SETTINGS), "bound is 'dkw', which has no witnesses"),
         (lambda x: jaxcert.certify(x, 0.5, method="soft", **SETTINGS), "adds up evidence"),
+        (lambda x: jaxcert.certify_suite(x > 0.5, 0.5, num_episodes=2, delta=0.05), "there is no exact proof"),
         (lambda x: jaxcert.certify_band(x, 0.5, **SETTINGS), "the question 'band' has no witnesses; expected one of"),
     ],
 )

@@ -1,7 +1,6 @@
 """Policies and environments of Gymnasium as users have them: any tasks, observations, actions; whole first episodes."""
 
 import dataclasses
-import functools
 from fractions import Fraction
 
 import gymnasium
@@ -211,10 +210,9 @@ def paid(tasks=PAYMENTS, make=lambda task: Payments(*task), num_rollouts=1, **op
     return np.asarray(collect_gymnasium(make, lambda obs: 0, tasks, KEY, num_rollouts=num_rollouts, **options))[:, 0]
 
 
-@pytest.mark.parametrize("episode_length", [None, 2])
-def test_sums_are_rounded_down(episode_length):
-    for (rewards, _), found in zip(PAYMENTS, paid(episode_length=episode_length), strict=True):
-        wanted = sum(map(Fraction, rewards[:episode_length]))
+def test_sums_are_rounded_down():
+    for (rewards, _), found in zip(PAYMENTS, paid(), strict=True):
+        wanted = sum(map(Fraction, rewards))
         assert Fraction(float(found)) <= wanted
         assert float(wanted) - float(found) < 1e-7
 
@@ -224,7 +222,6 @@ def test_sums_are_rounded_down(episode_length):
     [
         ({"num_rollouts": 0}, "num_rollouts is 0"),
         ({"num_envs": 0}, "num_envs is 0"),
-        ({"episode_length": 0}, "episode_length is 0"),
         ({"tasks": []}, "tasks is an empty list"),
         ({"tasks": np.array(1.0)}, "one leading axis"),
         ({"tasks": [([np.nan], "goal")]}, "reward that is not finite, in step 1"),
@@ -276,9 +273,11 @@ def test_environments_that_do_not_fit_are_refused(make, words):
 
 def test_an_environment_that_never_ends(monkeypatch):
     monkeypatch.setattr("jaxcert.rollouts._gymnasium._MANY_STEPS", 50)
-    with pytest.raises(ValueError, match="has not ended after 50 steps; give episode_length"):
+    with pytest.raises(
+        ValueError, match=r"not ended after 50 steps; expected gymnasium\.wrappers\.TimeLimit around it"
+    ):
         paid(make=lambda task: Endless(*task))
-    np.testing.assert_array_equal(paid(make=lambda task: Endless(*task), episode_length=60), 0.0)
+    np.testing.assert_array_equal(paid(make=lambda task: gymnasium.wrappers.TimeLimit(Endless(*task), 40)), 0.0)
 
 
 class Module:
@@ -323,13 +322,13 @@ def test_what_predict_gives_is_a_pair():
 
 
 class Countdown(gymnasium.Env):
-    """Pays its task times the action at each step, for a number of steps that the seed draws."""
+    """Pays its task times the action at each step, for a number of steps that the seed draws; then it is truncated."""
 
     observation_space = gymnasium.spaces.Box(0, np.inf, (2,), np.float32)
     action_space = gymnasium.spaces.Box(-1, 1, (1,), np.float32)
 
-    def __init__(self, pay: float, *, truncates: bool = False) -> None:
-        self.pay, self.truncates = float(pay), truncates
+    def __init__(self, pay: float) -> None:
+        self.pay = float(pay)
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -338,8 +337,7 @@ class Countdown(gymnasium.Env):
 
     def step(self, action):
         self.left -= 1
-        ended = self.left <= 0
-        return self._obs(), self.pay * float(action[0]), ended and not self.truncates, ended and self.truncates, {}
+        return self._obs(), self.pay * float(action[0]), False, self.left <= 0, {}
 
     def _obs(self):
         return np.array([self.left, self.length], np.float32)
@@ -357,14 +355,6 @@ def test_each_return_is_of_the_first_episode():
     steps = np.asarray(found) / pays[:, None]
     assert np.all(steps == np.round(steps))
     assert set(steps.ravel()) == set(range(1, 9))  # every length, none of two episodes together
-
-
-def test_truncation_and_length():
-    short = collect_gymnasium(Countdown, full, np.ones(2), KEY, num_rollouts=3, episode_length=2)
-    long = collect_gymnasium(Countdown, full, np.ones(2), KEY, num_rollouts=3)
-    np.testing.assert_array_equal(short, np.minimum(long, 2))
-    make = functools.partial(Countdown, truncates=True)
-    np.testing.assert_array_equal(collect_gymnasium(make, full, np.ones(2), KEY, num_rollouts=3), long)
 
 
 def test_a_policy_has_parameters_keys_and_observations():

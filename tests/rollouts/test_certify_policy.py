@@ -114,8 +114,6 @@ def test_what_goes_wrong_in_rollouts_is_refused_by_message():
     settings = SIZES | {"bound": "hoeffding"}
     with pytest.raises(ValueError, match="is not finite, in task 0, rollout 0"):
         certify_policy(COINS, Policy(answer, jnp.float32(np.nan)), KEY, 0.1, delta=0.1, **settings)
-    with pytest.warns(UserWarning, match="scenario at beta"):
-        certify_policy(COINS, POLICY, KEY, 0.1, delta=0.1, beta=0.05, method="scenario", **settings)
     silent = certify_policy(
         COINS, Policy(answer, jnp.float32(np.nan)), KEY, 0.1, delta=0.1, validate=False, **settings
     ).certificate

@@ -11,11 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from cli_harness import command
-from report.alterations import altered
 from saved_files import refused
 
-import jaxcert
-from jaxcert.report import certificate_record, verify, write_certificates
 from jaxcert.tables import read_returns
 
 # Logs that Inspect made: a sample is answered wrongly where its number and the epoch add up to a multiple of three. By
@@ -90,20 +87,6 @@ def test_a_score_that_was_edited_is_read_as_it_is_now():
     changed = RIGHT.copy()
     changed[0, 0] = False
     np.testing.assert_array_equal(read_returns(log("edited")).returns, changed)
-
-
-def test_a_certificate_of_a_log_is_verified(tmp_path):
-    """With the rollouts counted as its record says."""
-    file, path = KEPT / "errors.eval", tmp_path / "certificate.json"
-    data = read_returns(file, unfinished=0)
-    found = jaxcert.certify(data.returns, 0.25, delta=0.1)
-    write_certificates(path, [certificate_record(found, support=(0, 1), data=data)])
-    record = json.loads(path.read_text())["certificates"][0]["data"]
-    assert record["unfinished"] == {"num_rollouts": 2, "counted_as": 0.0}
-    assert record["columns"] == {"task": "id", "trial": "epoch", "value": "match"}
-    assert verify(path, file).ok
-    altered(path, lambda document: document["certificates"][0]["data"]["unfinished"].update(num_rollouts=1))
-    assert "certificate 1: data" in str(verify(path, file))
 
 
 # --- attacks --------------------------------------------------------------------------------------------------------
@@ -231,12 +214,6 @@ def test_a_run_that_was_cancelled_after_its_last_sample_is_refused_all_the_same(
     path.write_text(json.dumps(document))
     refused(path, "its status is 'cancelled', expected 'success'; without them")
     assert "its status is 'cancelled'" in read_returns(path, unfinished=0).told
-
-
-@pytest.mark.parametrize("packing", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
-def test_other_packings_of_an_archive(tmp_path, document, packing):
-    path = archive(tmp_path / "log.eval", document, packing=packing)
-    np.testing.assert_array_equal(read_returns(path).returns, RIGHT)
 
 
 def test_an_archive_without_its_end_or_its_parts(tmp_path, document):

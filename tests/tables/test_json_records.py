@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from saved_files import refused, saved
 
-import jaxcert
-from jaxcert.report import certificate_record, verify, write_certificates
 from jaxcert.tables import read_returns
 
 BY_TASK = {
@@ -29,13 +27,6 @@ def test_what_a_star_stands_for_is_a_column(written):
     assert data.tasks.tolist() == ["open_drawer", "close_drawer"]
     np.testing.assert_array_equal(data.returns, [[True, False], [True, True]])
     assert data.told == "2 tasks from $1, 2 trials, success from success"
-
-
-def test_a_certificate_of_nested_records_verifies(written, tmp_path):
-    data = read_returns(written(BY_TASK), records="tasks.*.trials", task="$1", trial=None)
-    found = jaxcert.certify(data.returns, 0.1, delta=0.1)
-    write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1), data=data)])
-    assert verify(tmp_path / "c.json", data.path).ok
 
 
 SUITES = [

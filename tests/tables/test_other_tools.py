@@ -7,8 +7,6 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from saved_files import refused
 from tool_files import DROP, EVALPLUS, FILES, LEROBOT, TAU, TAU2, edited, written
 
@@ -249,30 +247,6 @@ def test_a_byte_order_mark_and_blanks_do_not_count(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert read_returns(path).returns.shape == (3, 2)
-
-
-ROWS = st.dictionaries(
-    st.tuples(st.one_of(st.integers(-5, 5), st.sampled_from("abc")), st.integers(0, 3)),
-    st.floats(0, 1, allow_subnormal=False),
-    min_size=1,
-)
-
-
-@pytest.mark.filterwarnings("ignore:.*tasks have fewer than:UserWarning")
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rows=ROWS, rng=st.randoms())
-def test_each_rollout_is_found_under_its_task(tmp_path, rows, rng):
-    """Whatever the order of the rows is: a label that is a number is another one than its digits."""
-    pairs = list(rows)
-    rng.shuffle(pairs)
-    runs = [{"task_id": task, "trial": trial, "reward": rows[task, trial], "info": {}} for task, trial in pairs]
-    data = read_returns(written(tmp_path, runs))
-    tasks = list(dict.fromkeys(task for task, _ in pairs))
-    assert data.tasks.tolist() == tasks
-    for row, task in enumerate(tasks):
-        expected = [rows[pair] for pair in pairs if pair[0] == task]
-        kept = data.returns[row] if data.where is None else data.returns[row][data.where[row]]
-        assert kept.tolist() == expected
 
 
 def places(document, at=()):

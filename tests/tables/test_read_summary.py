@@ -63,26 +63,19 @@ def refused(folder: Path, *words: str, **options) -> None:
     assert [word for word in words if word not in message] == []
 
 
-@pytest.mark.parametrize("labels", ["integers", "text"])
-def test_the_summary_is_that_of_all_returns_at_once(tmp_path, precision, labels):
-    table = rows(labels=labels)
-    folder = split(tmp_path / "d", table, [7, 100, 101], row_group_size=50)
-    data, (expected, tasks) = read_summary(folder, support=(0, 1), num_bins=BINS), at_once(table)
-    assert data.tasks.tolist() == tasks.tolist()
-    np.testing.assert_array_equal(data.returns.counts, expected.counts)
-    found = jaxcert.certify(data.returns, [0.3, 0.5], delta=0.1)
-    again = jaxcert.certify(expected, [0.3, 0.5], delta=0.1)
-    np.testing.assert_array_equal(found.lower_bounds, again.lower_bounds)
-    assert found.lower_bounds.dtype == precision
-    assert repr(data) == "ReturnsFile(6 tasks, 40 rollouts each)"
-
-
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.integers(0, 99), st.lists(st.integers(0, N * M), max_size=4), st.integers(1, 300), st.integers(1, 300))
-def test_neither_files_nor_groups_nor_batches_nor_order_matter(tmp_path, seed, cuts, group, batch):
+@given(
+    st.sampled_from(["integers", "text"]),
+    st.integers(0, 99),
+    st.lists(st.integers(0, N * M), max_size=4),
+    st.integers(1, 300),
+    st.integers(1, 300),
+)
+def test_the_summary_is_that_of_all_returns_at_once(tmp_path, labels, seed, cuts, group, batch):
+    """Neither files nor groups nor batches nor the order of rows matter."""
     folder = tmp_path / "d"
     shutil.rmtree(folder, ignore_errors=True)
-    table = rows(2)
+    table = rows(2, labels=labels)
     mixed = table.take(pa.array(np.random.default_rng(seed).permutation(len(table))))
     split(folder, mixed, sorted(cuts), row_group_size=group)
     with pytest.MonkeyPatch.context() as patched, warnings.catch_warnings():
@@ -92,6 +85,7 @@ def test_neither_files_nor_groups_nor_batches_nor_order_matter(tmp_path, seed, c
     order = [tasks.tolist().index(label) for label in data.tasks]
     np.testing.assert_array_equal(data.returns.counts, np.asarray(expected.counts)[order])
     assert data.tasks.tolist() == list(dict.fromkeys(mixed["task_id"].to_pylist()))
+    assert repr(data) == "ReturnsFile(6 tasks, 40 rollouts each)"
 
 
 def successes(folder: Path) -> np.ndarray:

@@ -103,17 +103,6 @@ def test_commands_ask_about_strata_or_refuse_them(file, tmp_path):
     assert "is about strata; expected their column (--strata)" in refused(*asked)
 
 
-@pytest.mark.parametrize("asked", [("--mean",), ("--question", "cvar", "--alpha", 0.5, "--cap", 1)])
-def test_means_are_over_tasks_from_all_strata(file, tmp_path, asked):
-    words = ("certify", file, "--strata", "kind", *asked, "--delta", 0.1)
-    status, out, err = command(*words, "--json", tmp_path / "c.json", "--report", tmp_path / "c.html")
-    assert status == 0, err
-    assert "over new tasks from a or b, each as likely" in out
-    assert "from a or b, each as likely" in (tmp_path / "c.html").read_text()
-    assert command("verify", tmp_path / "c.json", file).status == 0
-    assert "frequencies is given" in refused("certify", file, "--mean", "--frequency", "a=1", "--delta", 0.1)
-
-
 def test_two_policies_have_their_tasks_in_the_same_strata(file, tmp_path):
     other = tmp_path / "u.csv"
     words = ("compare", file, other, "--strata", "kind", "--threshold", -0.9, "--delta", 0.1)

@@ -2,16 +2,13 @@
 
 import functools
 import hashlib
-from pathlib import Path
 
 import numpy as np
 import pytest
 from saved_files import check_said, refused
 from tool_files import evaluations, monitor
 
-import jaxcert
-from jaxcert.report import certificate_record, verify, write_certificates
-from jaxcert.tables import read_returns, returns_facts
+from jaxcert.tables import read_returns
 
 MONITORS = "{task}/monitor.csv"
 EVALUATIONS = "{task}/evaluations.npz"
@@ -103,16 +100,12 @@ def test_a_folder_has_no_columns_and_needs_a_pattern(runs, tmp_path, task, words
 def test_one_monitor_is_one_task(runs):
     path = runs / "a" / "monitor.csv"
     refused(path, "holds the episodes of one environment, which are one task, and no sample of tasks")
-    refused(path, f"read_returns({str(runs)!r}, task='{{task}}/monitor.csv')")
-    named = monitor(runs / "walk.monitor.csv", [1])
-    refused(named, f"{str(runs)!r} --task-from-path '{{task}}.monitor.csv'")
-
-
-def test_one_monitor_is_refused_from_its_own_folder(runs, monkeypatch):
-    """The folder that is named is the one that holds those of the tasks, from wherever it is read."""
-    monkeypatch.chdir(runs / "a")
-    refused(Path("monitor.csv"), "read_returns('..', task='{task}/monitor.csv')")
-    assert len(read_returns("..", task=MONITORS).returns) == len(read_returns(runs, task=MONITORS).returns)
+    refused(
+        path, "a file per task in a folder, whose paths name the tasks", "'{task}/monitor.csv' or '{task}.monitor.csv'"
+    )
+    refused(
+        monitor(runs / "walk.monitor.csv", [1]), "(on the command line --task-from-path), such as '{task}/monitor.csv'"
+    )
 
 
 def test_what_else_a_monitor_logs_is_read_by_name(tmp_path):
@@ -173,7 +166,7 @@ def test_of_evaluations_the_last_one_is_read(evaluated):
     assert data.told == "read as evaluations of Stable-Baselines3: 3 files of 3 tasks, value results"
     path = evaluated / "t0" / "evaluations.npz"
     refused(path, "its rows are checkpoints of one environment, not tasks; the last of them gives the mean of one task")
-    refused(path, f"{str(evaluated)!r} --task-from-path '{{task}}/evaluations.npz'")
+    refused(path, "such as '{task}/evaluations.npz'")
 
 
 def test_successes_of_evaluations(evaluated):
@@ -185,20 +178,20 @@ def test_successes_of_evaluations(evaluated):
     assert data.returns.dtype == bool
 
 
+NO_STEPS, NO_SHAPE = "array 'timesteps' is ", "expected [2 checkpoints, episodes]"
 WRONG_ARRAYS = {
-    "results 1d": ({"results": np.ones(2)}, "array 'results' is float64 of shape (2,)"),
-    "results text": ({"results": np.full((2, 3), "1")}, "array 'results' is <U1 of shape (2, 3)"),
-    "results short": ({"results": np.ones((1, 3))}, "array 'results' is float64 of shape (1, 3)"),
+    "results 1d": ({"results": np.ones(2)}, "array 'results' has shape (2,)"),
+    "results text": ({"results": np.full((2, 3), "x")}, "row 1: results is 'x', expected a finite number"),
+    "results short": ({"results": np.ones((1, 3))}, f"array 'results' has shape (1, 3); {NO_SHAPE}"),
     "results nan": (
         {"results": np.array([[0, 0, 0], [1, np.nan, 2]])},
         "row 2: results is nan, expected a finite number",
     ),
-    "results empty": ({"results": np.ones((2, 0)), "ep_lengths": np.ones((2, 0), int)}, "has no episode"),
-    "lengths": ({"ep_lengths": np.ones((2, 2), int)}, "array 'ep_lengths' is int64 of shape (2, 2)"),
-    "no lengths": ({"ep_lengths": None}, "has no array 'ep_lengths', found 'timesteps', 'results'"),
-    "steps": ({"timesteps": np.array([2000, 1000])}, "array 'timesteps' does not increase"),
-    "steps 0d": ({"timesteps": np.array(7)}, "array 'timesteps' is int64 of shape (), expected integers [checkpoints]"),
-    "successes": ({"successes": np.ones((2, 3))}, "array 'successes' is float64 of shape (2, 3)"),
+    "results empty": ({"results": np.ones((2, 0))}, "has no episode"),
+    "steps": ({"timesteps": np.array([2000, 1000])}, f"{NO_STEPS}[2000, 1000]; expected steps of checkpoints that"),
+    "steps 0d": ({"timesteps": np.array(7)}, f"{NO_STEPS}7"),
+    "steps text": ({"timesteps": np.array(["a", "b"])}, f"{NO_STEPS}['a', 'b']"),
+    "successes": ({"successes": np.ones((2, 4), bool)}, f"array 'successes' has shape (2, 4); {NO_SHAPE}"),
     "objects": ({"results": np.full((2, 3), None)}, "holds pickled objects, which are never loaded"),
 }
 
@@ -213,35 +206,16 @@ def test_evaluations_that_changed_are_refused_by_their_name(evaluated, name):
 def test_files_that_do_not_belong_together_are_refused(evaluated):
     path = evaluated / "t1" / "evaluations.npz"
     evaluations(path, np.ones((2, 3)), steps=(1000, 3000))
-    part = "has its last evaluation at step 2000, t1/evaluations.npz has its last evaluation at step 3000"
+    part = "t0/evaluations.npz has its last evaluation at step 2000, t1/evaluations.npz at step 3000"
     refused(evaluated, part, task=EVALUATIONS)
-    evaluations(path, np.ones((2, 3)), successes=np.ones((2, 3), bool))
-    refused(evaluated, "has the values results, t1/evaluations.npz has the values results, successes", task=EVALUATIONS)
     monitor(path, [1, 2])
-    refused(evaluated, "has evaluations of Stable-Baselines3, t1/evaluations.npz has monitors of", task=EVALUATIONS)
-
-
-def test_cut_files_are_refused(evaluated):
-    path = evaluated / "t1" / "evaluations.npz"
-    path.write_bytes(path.read_bytes()[:300])
-    refused(evaluated, "cannot be read as a zip archive, damaged or cut short", at=path, task=EVALUATIONS)
+    refused(evaluated, "at step 2000, t1/evaluations.npz at none; expected the same", task=EVALUATIONS)
 
 
 def test_own_arrays_beside_those_of_evaluations_are_own(tmp_path):
     path = tmp_path / "own.npz"
     np.savez(path, returns=np.ones((3, 2)), timesteps=np.arange(2), results=np.zeros((2, 5)))
     assert (read_returns(path).returns.shape, read_returns(path).told) == ((3, 2), "")
-
-
-def test_a_certificate_of_a_folder_is_verified(runs, tmp_path):
-    data = read_returns(runs, task=MONITORS)
-    assert returns_facts(runs) == {}
-    found = jaxcert.certify(data.returns, -3.0, support=(-4, 8), delta=0.5)
-    path = tmp_path / "certificate.json"
-    write_certificates(path, [certificate_record(found, support=(-4, 8), data=data)])
-    assert verify(path, runs).ok
-    monitor(runs / "b" / "monitor.csv", [1.5, 2.51])
-    assert "sha256" in str(verify(path, runs))
 
 
 SEEDS = [f"env{env},seed={seed}/eval.csv" for env in range(3) for seed in range(2)]

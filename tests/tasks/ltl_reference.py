@@ -3,9 +3,10 @@
 import itertools
 import re
 
+import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.tasks import ltl
+from jaxcert.tasks.zones import ReachAvoid
 
 NAMES = ("a", "b", "c", "d")
 
@@ -35,11 +36,11 @@ def any_tasks(rng, num_tasks, *, depth=3):
     reach, avoid = rng.random(shape) < 0.3, rng.random(shape) < 0.3
     reach[~reach.any(-1), 0] = True
     num_stages = rng.integers(1, depth + 1, num_tasks).astype(np.int32)
-    return ltl.ReachAvoid(reach, avoid, num_stages)  # rows after the last stage are noise
+    return ReachAvoid(reach, avoid, num_stages)  # rows after the last stage are noise
 
 
 def stages_in(text):
-    """What each stage reaches and avoids, from the text of ``ltl.to_formula``."""
+    """What each stage reaches and avoids, from the text of ``to_formula``."""
     until = re.fullmatch(r"(?:F ?|!(?P<avoid>\w+|\([^()]*\)) U )(?P<body>.*)", text)
     reach, _, rest = until["body"].partition(" & ")
     names = [re.findall(r"\w+", part or "") for part in (reach, until["avoid"])]
@@ -47,11 +48,15 @@ def stages_in(text):
 
 
 def task_of(text, names=NAMES, depth=None):
-    return ltl.from_stages(stages_in(text), names, depth=depth)
+    stages = stages_in(text)
+    rows = np.zeros((2, depth or len(stages), len(names)), bool)
+    for stage, parts in enumerate(stages):
+        rows[:, stage] = [[name in part for name in names] for part in parts]
+    return ReachAvoid(jnp.asarray(rows[0]), jnp.asarray(rows[1]), jnp.int32(len(stages)))
 
 
 def nth(tasks, index):
-    return ltl.ReachAvoid(*(np.asarray(leaf[index]) for leaf in tasks))
+    return ReachAvoid(*(np.asarray(leaf[index]) for leaf in tasks))
 
 
 def as_sets(trace, names=NAMES):

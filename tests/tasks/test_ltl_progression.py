@@ -1,4 +1,4 @@
-"""Progression against the semantics on finite traces, by definition."""
+"""Progression against the semantics on finite traces, by definition; tasks as formulas."""
 
 import functools
 
@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from ltl_reference import NAMES, any_tasks, as_sets, holds, nth, stages_of, task_of
+from ltl_reference import NAMES, any_tasks, as_sets, holds, nth, stages_in, stages_of, task_of
 
-from jaxcert.tasks import ltl
+from jaxcert.tasks.zones import _formula as ltl
 
 LENGTH = 7
 
@@ -35,8 +35,8 @@ def any_traces(rng, num_traces):
 
 
 def sampled_tasks(num_tasks):
-    sample = jax.jit(jax.vmap(lambda key: ltl.sample_reach_avoid(key, len(NAMES))))
-    return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), num_tasks)))
+    keys = jax.random.split(jax.random.key(0), num_tasks)
+    return jax.tree.map(np.asarray, jax.vmap(ltl.sample_reach_avoid)(keys))
 
 
 @functools.cache
@@ -169,33 +169,38 @@ def test_rows_after_the_last_stage_are_not_read():
                 assert not row[2:].any()
 
 
-@pytest.mark.parametrize(
-    ("state", "holding", "message"),
-    [
-        (np.ones(2, bool), np.ones(4, bool), r"state is bool\[2\]; expected bool\[3\]"),
-        (np.ones(3), np.ones(4, bool), r"state is float64\[3\]; expected bool\[3\]"),
-        (np.ones(3, bool), np.ones(3, bool), r"true_propositions is bool\[3\]; expected bool\[4\]"),
-        (np.ones(3, bool), np.ones(4, np.int32), r"true_propositions is int32\[4\]; expected bool\[4\]"),
-    ],
-)
-def test_arguments_of_step_and_remaining(state, holding, message):
-    task = task_of("F(a & F b)")
-    with pytest.raises(ValueError, match=message):
-        ltl.step(task, state, holding)
-    if message.startswith("state"):
-        with pytest.raises(ValueError, match=message):
-            ltl.remaining(task, state)
-
-
 def test_tasks_that_are_not_masks_are_refused():
     good = ltl.ReachAvoid(jnp.eye(3, 4, dtype=bool), jnp.zeros((3, 4), bool), jnp.int32(1))
     state, none = jnp.arange(4) == 0, jnp.zeros(4, bool)
-    for bad, words in (
-        (good._replace(avoid=jnp.zeros((3, 4), jnp.int32)), "expected bool"),
-        (good._replace(avoid=jnp.zeros((1, 4), bool)), "expected bool"),
-        (good._replace(avoid=jnp.zeros((3, 3), bool)), "avoid are .*expected bool"),
-        (good._replace(num_stages=jnp.float32(1)), "expected a whole number"),
-    ):
-        for call in (lambda task: ltl.step(task, state, none), lambda task: ltl.remaining(task, state)):
-            with pytest.raises(ValueError, match=words):
-                call(bad)
+    for avoid in (jnp.zeros((3, 4), jnp.int32), jnp.zeros((1, 4), bool), jnp.zeros((3, 3), bool)):
+        with pytest.raises(ValueError, match=r"avoid are .*expected bool"):
+            ltl.step(good._replace(avoid=avoid), state, none)
+
+
+# --- formulas -----------------------------------------------------------------------------------------------------
+
+
+def test_tasks_become_formulas():
+    tasks = any_tasks(np.random.default_rng(0), 300)
+    for index in range(300):
+        task = nth(tasks, index)
+        stages = stages_in(ltl.to_formula(task, names=NAMES))
+        assert [tuple(map(set, stage)) for stage in stages] == stages_of(task)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "F d",
+        "!a U b",
+        "F(a | b)",
+        "!(a | b | c) U d",
+        "!(a | b) U ((c | d) & !c U a)",
+        "F((a | c) & F b)",
+        "F(a & !b U (c & F d))",
+        "!d U (a & !d U ((b | c) & F b))",
+        "F(a & F(b & F(c & F(d & F a))))",
+    ],
+)
+def test_formulas(text):
+    assert ltl.to_formula(task_of(text), names=NAMES) == text

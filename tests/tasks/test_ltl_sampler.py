@@ -4,16 +4,14 @@ import functools
 
 import jax
 import numpy as np
-import pytest
 from scipy import stats
 
-from jaxcert.tasks import ltl
+from jaxcert.tasks.zones import _formula as ltl
 
 
 @functools.cache
-def sampled(num_propositions=4):
-    sample = jax.vmap(lambda key: ltl.sample_reach_avoid(key, num_propositions))
-    return ltl.ReachAvoid(*map(np.asarray, sample(jax.random.split(jax.random.key(0), 20_000))))
+def sampled():
+    return jax.tree.map(np.asarray, jax.vmap(ltl.sample_reach_avoid)(jax.random.split(jax.random.key(0), 20_000)))
 
 
 def assert_uniform(values, low, high):
@@ -23,9 +21,8 @@ def assert_uniform(values, low, high):
     assert low == high or stats.chisquare(counts[low : high + 1]).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("num_propositions", [3, 4, 8])
-def test_the_rules(num_propositions):
-    reach, avoid, num_stages = sampled(num_propositions)
+def test_the_rules():
+    reach, avoid, num_stages = sampled()
     used = np.arange(3) < num_stages[:, None]
     assert set(np.unique(num_stages)) == {1, 2, 3}
     assert (reach.any(-1) == used).all()
@@ -62,12 +59,6 @@ def test_propositions_are_uniform():
 
 
 def test_types_and_values_in_both_precisions(precision):
-    task = ltl.sample_reach_avoid(jax.random.key(3), 4)
+    task = ltl.sample_reach_avoid(jax.random.key(3))
     assert [leaf.dtype for leaf in task] == [bool, bool, np.int32]
-    assert str(ltl.to_formula(task, ["a", "b", "c", "d"])) == "!(a | c) U (d & F(a | c))"
-
-
-def test_number_of_propositions():
-    for number in (2, 4.0):
-        with pytest.raises(ValueError, match=f"num_propositions is {number}; expected a whole number of at least 3"):
-            ltl.sample_reach_avoid(jax.random.key(0), number)
+    assert ltl.to_formula(task, names="abcd") == "!(a | c) U (d & F(a | c))"

@@ -8,7 +8,8 @@ from ltl_reference import task_of
 from test_zones_physics import reference_lidar, reference_step
 
 from jaxcert.rollouts import Policy, collect
-from jaxcert.tasks import ltl, zones
+from jaxcert.tasks import zones
+from jaxcert.tasks.zones import _formula as formula
 from jaxcert.tasks.zones._robot import at_rest
 from jaxcert.tasks.zones._zone_env import ZoneEnv
 
@@ -89,9 +90,9 @@ def test_the_robot_may_end_anywhere_but_outside():
     assert np.all(np.abs(np.asarray(before.robot.position))[alive] <= 3.3)
     assert np.all((np.asarray(after.obs.lidar) >= 0) & (np.asarray(after.obs.lidar) <= 1))
     done = np.asarray(after.done) & alive
-    success = np.asarray(ltl.is_satisfied(after.progress)) & alive
+    success = np.asarray(formula.is_satisfied(after.progress)) & alive
     np.testing.assert_array_equal(np.asarray(after.reward)[alive], success[alive])
-    violated = np.asarray(ltl.is_violated(after.progress))
+    violated = np.asarray(formula.is_violated(after.progress))
     np.testing.assert_array_equal(done[alive], (success | violated | outside)[alive])
 
 

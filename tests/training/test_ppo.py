@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.usefixtures("promoting"), pytest.mark.slow, pytest.mar
 
 
 def hook(**changes):
-    options = {"thresholds": [10.0, 80.0], "safeties": [0.5], "num_tasks": 100, "num_rollouts": 10}
+    options = {"thresholds": [10.0, 80.0], "num_tasks": 100, "num_rollouts": 10}
     budget = CheckpointBudget(0.05, num_checkpoints=8)
     return CertificationHook(pendulum.ENV, jax.random.key(1), budget=budget, **{**options, **changes})
 

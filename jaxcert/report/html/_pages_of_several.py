@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.certificates import ceil_figures, confidence
-from jaxcert.certificates._figures import Told
+from jaxcert.certificates import ceil_figures
+from jaxcert.certificates._certificate import naming
 from jaxcert.report._in_words import Groups
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report.html._report_parts import headline, intervals_svg
+from jaxcert.report.html._report_parts import intervals_svg
 from jaxcert.report.html._report_tables import (
     confidence_of,
     file_table,
@@ -17,10 +17,9 @@ from jaxcert.report.html._report_tables import (
     rows_of_table,
     write_page,
 )
-from jaxcert.returns._labels import quoted_condition
 from jaxcert.tables._readers import ReturnsFile
 
-# Policies or groups that have a headline; the table has all.
+# Policies or groups that have a sentence; the table has all.
 _MOST_CLAIMS = 3
 _DOTS = "Dots are averages in the data, which certify nothing; bars are what is certified."
 
@@ -53,13 +52,11 @@ def write_several(
 
 def _of_board(found: Leaderboard) -> dict[str, Any]:
     low, high = found.support
-    about = f"with confidence {confidence(found.delta)} for the whole leaderboard"
     note = "The rows stand in the order of the certified means, which proves no order of the policies: the last "
     return {
         "kind": f"{len(found.names)} policies {_over(found.listed)}",
-        "headlines": [Told(claim, claim.removesuffix("."), "") for claim in found.said[:_MOST_CLAIMS]],
-        "none": "No order is certified",
-        "about": f"By the mean over {'these tasks' if found.listed else 'new tasks'}, {about}",
+        "claims": found.said[:_MOST_CLAIMS] or ["No order is certified."],
+        "more": "",
         "note": f"{note}column does." if "means" in found.counts else "Only the last column proves an order.",
         "caption": f"{_DOTS} Policies that share a letter are not distinguished.",
         "picture": intervals_svg(found.intervals, **found.axis),
@@ -75,15 +72,12 @@ def _of_board(found: Leaderboard) -> dict[str, Any]:
 
 def _of_groups(found: Groups) -> dict[str, Any]:
     question, (first, *_) = found.question, found.answers
-    lines = [(name, headline(each, 0)) for name, each in zip(found.names, found.answers, strict=True)]
+    count, pairs = len(found.names), zip(found.names, found.answers, strict=True)
     own = {name: getattr(first, name, "") for name in ("bound", "method")}
     return {
-        "kind": f"Certificates of {len(lines)} groups {_over(question.listed)}",
-        "headlines": [
-            line._replace(claim=f"{quoted_condition(name)}: {line.claim}") for name, line in lines[:_MOST_CLAIMS]
-        ],
-        "none": "",
-        "about": f"These are the first of {len(lines)} groups; the table has all" if lines[_MOST_CLAIMS:] else "",
+        "kind": f"Certificates of {count} groups {_over(question.listed)}",
+        "claims": [naming(each._sentence(0), found.policies, name) for name, each in pairs][:_MOST_CLAIMS],
+        "more": f"These are the first of {count} groups; the table has all." if count > _MOST_CLAIMS else "",
         "note": "The groups stand in the order of the file.",
         "caption": _DOTS,
         "picture": None if question.takes("tasks") else intervals_svg(found.intervals, **found.axis),

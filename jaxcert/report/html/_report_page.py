@@ -19,9 +19,8 @@ from jaxcert.report._in_words import axis_of, certified_columns, intervals_of
 from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.html._report_parts import (
-    MOST_HEADLINES,
+    MOST_ROWS,
     curve_svg,
-    headline,
     intervals_svg,
     misses_of,
 )
@@ -35,7 +34,6 @@ from jaxcert.report.html._report_tables import (
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 
-_MOST_SENTENCES = 5
 _NO_NAMES = "policies is not given; expected the names of A and B, so that the page says which is which"
 
 
@@ -43,15 +41,13 @@ def write_report(
     path: str | PathLike[str],
     certificate: Any,
     *,
-    returns: Array,
+    returns: Array | Returns,
     support: tuple[float, float] | None = None,
-    where: Array | None = None,
     tasks: Sequence[Any] | None = None,
     wanted: float | None = None,
     advice: Sequence[Advice | None] | None = None,
     title: str | None = None,
-    data: ReturnsFile | None = None,
-    against: Returns | None = None,
+    against: Array | Returns | None = None,
     policies: tuple[str, str] | None = None,
     findings: Sequence[Finding] | None = None,
     protocol: str | None = None,
@@ -62,25 +58,24 @@ def write_report(
 ) -> None:
     """Write a certificate as one page of HTML, to read, print and send, which needs no other file and no network.
 
-    The page has the statement as a headline and in full, a figure, the tasks that are not shown to reach the threshold,
+    The page has the statement, a figure, the tasks that are not shown to reach the threshold,
     advice, assumptions, likely mistakes, settings, and how to check and cite it. It holds no
     single return, no name of a task that is not given here, and of a file its name and its SHA-256. Certified numbers
-    are rounded to the safe side. Of several thresholds the first three, as they were given, have a headline: the
+    are rounded to the safe side. Of several thresholds the first five, as they were given, have a sentence: the
     largest or the best would be a choice after a look at the data.
 
     Args:
         path: the file, `.html`.
         certificate: the answer to a question of `jaxcert.questions`, about one policy or two; of a batch one element,
             `certificate[0, 7]`, with its returns, `returns[0, 7]`.
-        returns: float[n, m], from which it was computed; of two policies those of A.
+        returns: float[n, m], from which it was computed, or a table or file with them, such as of
+            `jaxcert.tables.read_returns`; of two policies those of A.
         support: (a, b), as declared; None for a question that needs none.
-        where: bool[n, m], which rollouts count; all by default.
         tasks: the names of the tasks, [n], such as `data.tasks`; by default their places, from 0.
         wanted: a safety, of which the page says why it is not certified; by default any above 0.
         advice: of `jaxcert.planning.advise`, for that safety; by default as given there.
         title: heading of the page, such as the name of policy and tasks; by default the names of A and B, or of a file.
-        data: the file that the returns were read from.
-        against: the returns of policy B, if it is about two, with tasks in the order of A's (`jaxcert.align_tasks`).
+        against: the same of policy B, if it is about two, with tasks in the order of A's (`jaxcert.align_tasks`).
         policies: what A and B are called; by default by the names of their files.
         findings: of `jaxcert.diagnostics.diagnose`; None if it was not called.
         protocol: the digest of the protocol that was locked beforehand.
@@ -115,26 +110,28 @@ def write_report(
     if wanted is not None:
         check_open_unit("wanted", wanted)
     sentences = [row["sentence"] for row in rows_of(certificate, asked)]
-    own = Returns(np.asarray(returns), None if where is None else np.asarray(where), np.arange(np.shape(returns)[0]))
-    both, called = ([own], ()) if against is None else ([own, against], _called(policies, data, against))
-    for each in both:
-        if each.returns.ndim != 2 or len(each.returns) != certificate.num_tasks:
-            shape = each.returns.shape
+    both = [
+        each if isinstance(each, Returns) else Returns(np.asarray(each), None, np.arange(np.shape(each)[0]))
+        for each in ([returns] if against is None else [returns, against])
+    ]
+    called = () if against is None else _called(policies, *both)
+    for shape in (np.shape(each.returns) for each in both):
+        if len(shape) != 2 or shape[0] != certificate.num_tasks:
             raise ValueError(f"certificate is of {certificate.num_tasks} tasks, returns have shape {shape}")
-    means = own.means if against is None else own.means - against.means
+    own, *other = both
+    means = own.means if against is None else own.means - other[0].means
     sample = Sample(means, support, both, names_of(tasks, certificate.num_tasks), tuple(called))
-    settings = settings_table(certificate, asked, sample, [data, *both[1:]])
+    settings = settings_table(certificate, asked, sample)
     fixed = 0 if is_curve and not together else len(sentences)  # rows with a sentence, as they were fixed beforehand
     if advice is None and asked.advised and (support is not None or not asked.has_support) and fixed:
         known: dict[str, Any] = {"num_rollouts": sample.num_rollouts, "safety": wanted, "limit": MOST_REASONS}
         advice = advise(certificate, support=support, **known)
-    lines = [headline(certificate, i) for i in range(min(fixed, MOST_HEADLINES))]
     write_page(
         path,
         "report.html.j2",
         [asked],
         kind="Certificate for a fixed list of tasks" if asked.listed else "Certificate for new tasks",
-        title=title or " against ".join(called) or ("Certificate" if data is None else data.path.name),
+        title=title or " against ".join(called) or (own.path.name if isinstance(own, ReturnsFile) else "Certificate"),
         date=date,
         asked=asked,
         witnessed=asked.name in WITNESSES,
@@ -143,8 +140,7 @@ def write_report(
         together=together,
         confidence=confidence(float(certificate.delta)),
         not_about=certificate.not_about,
-        headlines=[line._replace(about=naming(line.about, sample.policies)) for line in lines],
-        sentences=[naming(sentence, sample.policies) for sentence in sentences[: min(fixed, _MOST_SENTENCES)]],
+        sentences=[naming(sentence, sample.policies) for sentence in sentences[: min(fixed, MOST_ROWS)]],
         rows=rows_of_table(certified_columns(certificate, asked)),
         num_rows=len(sentences),
         misses=misses_of(certificate, asked, sample, fixed),

@@ -1,4 +1,4 @@
-"""The parts of a page: its opening, for readers who skip the numbers, and its figures, as elements in its colours."""
+"""The parts of a page: its figures, as elements in its colours, and the tasks that miss."""
 
 import contextlib
 import io
@@ -10,11 +10,9 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.certificates import Certificate
-from jaxcert.certificates._access import Answer
-from jaxcert.certificates._figures import Told
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
-from jaxcert.report._curve import MOST_POINTS, step_curve, thinned
+from jaxcert.report._curve import step_curve, thinned
 from jaxcert.report._in_words import column_texts
 from jaxcert.report._reasons import Sample
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines, place_legend
@@ -33,22 +31,16 @@ _VARIABLES = {"#000000": "currentColor", GRID: "var(--grid)", GREY: "var(--soft)
 }
 
 
-def headline(certificate: Answer, index: int) -> Told:
-    """The statement of one row of a concrete certificate without batch axes; figures are on the safe side."""
-    told = certificate._told(index)
-    return told._replace(about=f"{told.about}, w{certificate._start[1:]}")
-
-
 def curve_svg(certificate: Certificate, sample: Sample, *, is_curve: bool) -> str:
     """Certified safety by threshold: at each step, with the requested points if they are few, or at the thresholds that
     were asked for if no bounds were counted; and the share of the sampled tasks.
     """
-    shown = step_curve(certificate, max_points=MOST_POINTS) if counts_bounds(certificate) else certificate
+    shown = step_curve(certificate) if counts_bounds(certificate) else certificate
     points, is_all = [], not is_curve and len(shown) == 1
     if not is_curve and len(certificate) <= _MOST_REQUESTED and not is_all:
         points = list(zip(certificate.thresholds.tolist(), certificate.safety.tolist(), strict=True))
     with _axes() as ax:
-        some = thinned(np.sort(sample.means), MOST_POINTS)
+        some = thinned(np.sort(sample.means))
         plot_certificates(shown if is_all else {"certified": shown}, points=points, sampled=some, ax=ax)
         ax.set(xlabel="difference" if sample.policies else "threshold", ylabel="share of tasks", title="")
         ax.get_legend().remove() if is_all else place_legend(ax)
@@ -84,14 +76,14 @@ def _svg(ax: Any) -> str:
     return element
 
 
-# Rows that have a headline, their tasks and their advice: the first ones, as they were fixed before the data were seen.
-MOST_HEADLINES = 3
+# Rows that have a sentence, and their tasks: the first ones, as they were fixed before the data were seen.
+MOST_ROWS = 5
 # Tasks that are named; more are counted.
 _NAMED = 20
 
 
 def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: int) -> list[dict[str, Any]]:
-    """For each row with a headline, or requirement, the tasks that miss its threshold, where it is known which: their
+    """For each row with a sentence, or requirement, the tasks that miss its threshold, where it is known which: their
     number, the listed names, and how many more there are.
     """
     if certificate.metrics:
@@ -101,7 +93,7 @@ def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: in
         return []
     column = next(name for name, field in question.rows.columns.items() if field == "thresholds")
     shown, found = column_texts(certificate, question, column), []
-    for i in range(min(num_rows, MOST_HEADLINES)):
+    for i in range(min(num_rows, MOST_ROWS)):
         missing = question.missing(certificate, i)
         if missing is not None and missing.any():
             found.append(_missed(shown[i], sample, np.flatnonzero(missing), sample.means))

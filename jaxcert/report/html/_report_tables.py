@@ -18,7 +18,6 @@ from jaxcert.questions._answers import sampled
 from jaxcert.report._document import assumptions_of
 from jaxcert.report._in_words import level_words
 from jaxcert.report._reasons import Sample
-from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import span
 
@@ -26,7 +25,7 @@ _NOT_TWO = "certificate is about one policy; against is given, the returns of a 
 _NOT_ONE = "certificate is about two policies; expected the returns of policy B (against=)"
 
 
-def check_policies(certificate: Any, question: Question, against: Returns | None) -> None:
+def check_policies(certificate: Any, question: Question, against: Any) -> None:
     """Raise ValueError unless a page can show the answer and it has returns for each of its policies."""
     on_sampled = getattr(certificate, "source", SAMPLED) != REWEIGHTED and sampled(certificate) is certificate
     of_returns = all(name.startswith("returns") for name in question.inputs)
@@ -64,9 +63,7 @@ def rows_of_table(columns: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def settings_table(
-    certificate: Any, question: Question, sample: Sample, files: Sequence[Returns | None]
-) -> dict[str, str]:
+def settings_table(certificate: Any, question: Question, sample: Sample) -> dict[str, str]:
     """The computation and its files."""
     support, of_tasks = sample.support, question.curve is not None or question.missing is not None
     # Settings that have neither a row nor a column of their own. The row of tasks says how many.
@@ -83,7 +80,7 @@ def settings_table(
         **{name.replace("_", " "): _setting(getattr(certificate, name)) for name in others},
         "precision": str(certificate.delta.dtype),
     }
-    for of, file in by_policy(files[: len(sample.counts)]):
+    for of, file in by_policy(sample.data):
         if isinstance(file, ReturnsFile):
             shown |= {f"{name}{of}": text for name, text in file_table(file).items()}
     return {name: text for name, text in shown.items() if text}

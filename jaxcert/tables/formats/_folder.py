@@ -206,27 +206,16 @@ def _episodes(kind: OneTask | None, data: bytes) -> Any:
 def _of_kind(
     tables: Mapping[str, Any], kinds: Mapping[str, OneTask | None], roles: Roles, tasks: Sequence[str]
 ) -> Roles:
-    """The roles of the columns of files of one kind, with the same values, of policies that were trained as long.
+    """The roles of the columns of files of one kind, of policies that were trained as long.
 
     Monitors of training runs are refused: numbered runs with as many episodes as fit into their steps.
     """
     if roles.task != PLACE:
         raise ValueError(f"the pattern of its files names no task; expected one with {PLACE}")
     stages = {name: (each.schema.metadata or {}).get(STAGE, b"").decode() for name, each in tables.items()}
-    described = {
-        name: (
-            kind.name,
-            f"the values {', '.join(tables[name].column_names)}",
-            f"its last evaluation at {stages[name]}",
-        )
-        for name, kind in kinds.items()
-        if kind is not None
-    }
-    (first, own), *others = described.items()
-    for name, each in others:
-        for one, other in zip(own, each, strict=True):
-            if one != other:
-                raise ValueError(f"{first} has {one}, {name} has {other}; expected the same in each file")
+    (first, own), *others = stages.items()
+    if told := next((f"{name} at {each or 'none'}" for name, each in others if each != own), ""):
+        raise ValueError(f"{first} has its last evaluation at {own}, {told}; expected the same in each file")
     lengths, stems = [*map(len, tables.values())], {DIGITS.sub("", label) for label in tasks}
     is_log = any(kind is not None and kind.is_log for kind in kinds.values())
     if is_log and len(stems) == 1 < len({*tasks}) and len({*lengths}) > 1:

@@ -15,8 +15,7 @@ from jaxcert.tables.formats._found_rollouts import Content
 STAGE = b"stage"  # when the policy was evaluated, in the metadata of a table, which has to be the same for every task
 _HEADER = b"#{"
 _MONITOR = ("r", "l", "t")
-_EVALUATIONS = ("timesteps", "results", "ep_lengths")
-_LATER = "successes"
+_EVALUATIONS = ("timesteps", "results")
 _OF_TRAINING = "a monitor of training holds episodes of a policy that changed: certify a fixed policy only"
 
 
@@ -40,31 +39,19 @@ def _read_monitor(content: Content) -> Any:
 
 def _is_evaluations(content: Content) -> bool:
     names = {name.removesuffix(".npy") for name in content.entries}
-    return "returns" not in names and {*_EVALUATIONS[:2]} <= names
+    return "returns" not in names and {*_EVALUATIONS} <= names
 
 
 def _read_evaluations(content: Content) -> Any:
     """Its last row: the episodes at the last checkpoint."""
-    arrays = read_arrays(content.data, _EVALUATIONS, [_LATER])
-    _check_arrays(arrays)
-    values = {name: arrays[name][-1].tolist() for name in ("results", _LATER) if name in arrays}
-    return _episodes(values, stage=int(arrays["timesteps"][-1]))
-
-
-def _check_arrays(arrays: dict[str, np.ndarray]) -> None:
-    """Refuse other types and shapes than [checkpoints, episodes], and checkpoints in another order."""
-    steps, shape = arrays["timesteps"], arrays["results"].shape
-    if steps.dtype.kind not in "iu" or steps.ndim != 1 or not steps.size:
-        raise ValueError(f"array 'timesteps' is {steps.dtype} of shape {steps.shape}, expected integers [checkpoints]")
-    if (steps[1:] <= steps[:-1]).any():
-        raise ValueError("array 'timesteps' does not increase; expected one row for each checkpoint, the last one last")
-    for name, kinds in (("results", "fiu"), ("ep_lengths", "iu"), (_LATER, "b")):
-        array = arrays.get(name)
-        if array is None:
-            continue
-        if array.dtype.kind not in kinds or array.ndim != 2 or array.shape != (len(steps), *shape[1:]):
-            expected = f"{'bool' if kinds == 'b' else 'numbers'} [{len(steps)} checkpoints, episodes]"
-            raise ValueError(f"array {name!r} is {array.dtype} of shape {array.shape}, expected {expected}")
+    arrays = read_arrays(content.data, _EVALUATIONS, ["successes"])
+    steps = arrays.pop("timesteps")
+    if steps.dtype.kind not in "iu" or steps.ndim != 1 or not steps.size or np.any(np.diff(steps) <= 0):
+        raise ValueError(f"array 'timesteps' is {steps.tolist()!s:.60}; expected steps of checkpoints that go up")
+    for name, array in arrays.items():
+        if array.ndim != 2 or array.shape != (len(steps), *arrays["results"].shape[1:]):
+            raise ValueError(f"array {name!r} has shape {array.shape}; expected [{len(steps)} checkpoints, episodes]")
+    return _episodes({name: array[-1].tolist() for name, array in arrays.items()}, stage=int(steps[-1]))
 
 
 def _is_trainer(content: Content) -> bool:

@@ -1,15 +1,11 @@
 """Formats as recipes: how a file of JSON is recognised, where its records are, and which field has which role."""
 
-import json
 import re
-import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jaxcert._files import in_file, parsed
-from jaxcert.tables._doubts import data_of, listed
+from jaxcert.tables._doubts import listed
 from jaxcert.tables._entries import has_no_outcome, is_empty
 from jaxcert.tables._json_records import LABEL, Found, Place, with_fields_around
 from jaxcert.tables._roles import Columns
@@ -68,38 +64,48 @@ class Recipe(NamedTuple):
         return [*fields, *(path.split(".")[0] for path in (*self.lists, self.tasks)), *self.own.split()]
 
     def _read(self, content: Content) -> Rollouts:
-        whole, remark = Place(content.json), self.remark
+        whole = Place(content.json)
         found = [*whole.find(self.records, all_there=True)] if self.records else []
         pairs = [(row, place) for place, each in enumerate(found) for row in self._of_record(each)]
-        if not (rows := [row for row, _ in pairs] or self._of_lists(whole)):
-            raise ValueError(f"holds no rollout at {self.records or ', '.join(self.lists)}; expected some")
-        stated = whole.first(self.number) if self.number else len(rows)
-        if stated != len(rows):
-            raise ValueError(
-                f"{self.number} is {stated!r:.40}, and {len(rows)} rollouts are listed; expected all of them"
-            )
+        rows = self._with_values([row for row, _ in pairs] or self._of_lists(whole))
+        self._check_number(whole, len(rows))
         check_same_policy(each.place.value for each in found)
         self._check_one_policy(found)
-        if early := Counter(filter(None, (_why(self.failed, each.place) for each in found))):
-            remark = f"{early.total()} ended early, {listed(f'{why} ({count})' for why, count in early.most_common())}"
-        rows = [row._replace(trial=i) if row.trial is None else row for i, row in enumerate(rows)]
-        if self.before:
-            rows = [row._replace(task=f"{row.task}".rpartition(self.before)[0] or row.task) for row in rows]
-        known = [name for name in names_of(rows) if any(row.values[name] is not None for row in rows)]
-        rows = [row._replace(values={name: row.values[name] for name in known or row.values}) for row in rows]
         rows += self._not_run(whole, rows)
-        task = "task" if "$" in self.task or self.lists else self.task
-        trial = None if not self.trial or self.counts else "trial" if "$" in self.trial else self.trial
         records = with_fields_around(found, self.records, whole.value)[0] or [whole.value]
         of_rows = [place for _, place in pairs] + [0] * (len(rows) - len(pairs))
+        early = Counter(filter(None, (_why(self.failed, each.place) for each in found)))
+        reasons = listed(f"{why} ({count})" for why, count in early.most_common())
         return Rollouts(
-            Columns(task, trial, next(iter(rows[0].values))),
+            self._columns(rows),
             rows,
             supports=dict.fromkeys(self.values, self.support) if self.support else {},
-            remark=remark,
+            remark=f"{early.total()} ended early, {reasons}" if early else self.remark,
             counted=bool(self.counts),
             others=fields_beside(records, self._own, of_rows),
         )
+
+    def _with_values(self, rows: list[Row]) -> list[Row]:
+        """The rollouts, with numbers where nothing tells them apart, and without values that none of them has."""
+        known = [name for name in names_of(rows) if any(row.values[name] is not None for row in rows)]
+        found = []
+        for number, row in enumerate(rows):
+            task = (f"{row.task}".rpartition(self.before)[0] if self.before else "") or row.task
+            trial = number if row.trial is None else row.trial
+            found.append(Row(task, trial, {name: row.values[name] for name in known or row.values}, row.ended))
+        return found
+
+    def _columns(self, rows: Sequence[Row]) -> Columns:
+        task = "task" if "$" in self.task or self.lists else self.task
+        trial = None if not self.trial or self.counts else "trial" if "$" in self.trial else self.trial
+        return Columns(task, trial, next(iter(rows[0].values)))
+
+    def _check_number(self, whole: Place, count: int) -> None:
+        if not count:
+            raise ValueError(f"holds no rollout at {self.records or ', '.join(self.lists)}; expected some")
+        stated = whole.first(self.number) if self.number else count
+        if stated != count:
+            raise ValueError(f"{self.number} is {stated!r:.40}, and {count} rollouts are listed; expected all of them")
 
     def _of_lists(self, whole: Place) -> list[Row]:
         rows, seen, value_name = [], {}, next(iter(self.values), "success")
@@ -219,49 +225,3 @@ def _role(how: str, found: Found) -> Place:
     if not how[1:].isdecimal() or not 1 <= int(how[1:]) <= num:
         raise ValueError(f"the recipe names {how!r:.20}; expected $1 to ${num}, what the * of records stand for")
     return Place(found.keys[int(how[1:]) - 1], how)
-
-
-_KINDS = {str: "a text", tuple: "a list of texts", dict: "a table", bool: "true or false"}
-_PLAIN = (str, bool, int, float)
-
-
-def recipe_in(path: Path) -> str:
-    """The recipe of a TOML file as a line of JSON, which a certificate holds whole."""
-    with in_file(path):
-        try:
-            given = tomllib.loads(path.read_text(encoding="utf-8"))
-            line = json.dumps(given)
-        except (ValueError, TypeError) as error:  # a date is no entry of JSON
-            raise ValueError(f"cannot be read as TOML of texts, lists and tables ({error})") from error
-        recipe_of(line)
-    return line
-
-
-def recipe_of(line: str) -> Recipe:
-    """The recipe in a line of JSON; an error if it lacks something, or has an entry that is not known."""
-    if not isinstance(given := parsed(line), dict):
-        raise ValueError(f"its recipe is {line!r:.40}; expected an object")
-    kinds = {name: type(usual) for name, usual in Recipe("", ())._asdict().items()}
-    for name, entry in given.items():
-        if name not in kinds:
-            raise ValueError(f"has the entry {name!r:.40}; expected {', '.join(kinds)}")
-        if not isinstance(entry, list if kinds[name] is tuple else kinds[name]):
-            raise ValueError(f"has {entry!r:.40} as {name}; expected {_KINDS[kinds[name]]}")
-        inner = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
-        are_plain = name in ("lists", "support")
-        may_be, expected = (_PLAIN, "texts, numbers, true or false") if are_plain else (str, "texts alone")
-        if wrong := [each for each in inner if not isinstance(each, may_be)]:
-            raise ValueError(f"has {wrong[0]!r:.40} in {name}; expected {expected}")
-    if "name" not in given or bool(given.get("records")) == bool(given.get("lists")):
-        raise ValueError("lacks its name, or has not one of records and lists; expected them")
-    if not (given.get("values") or given.get("counts") or given.get("lists")):
-        raise ValueError("lacks values; expected the fields of outcomes, such as values = {success = 'ok'}")
-    return _recipe(given)
-
-
-def _recipe(given: dict[str, Any]) -> Recipe:
-    entries = {name: tuple(entry) if isinstance(entry, list) else entry for name, entry in given.items()}
-    return Recipe(**{"recognise": (), **entries})
-
-
-KNOWN = [*map(_recipe, data_of("formats/recipes.toml")["recipe"])]

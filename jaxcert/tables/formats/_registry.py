@@ -1,17 +1,28 @@
 """The kinds of files that are known, one line for each, and the way from a file's content to its returns."""
 
+import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
+from jaxcert._files import in_file, parsed
+from jaxcert.tables._doubts import data_of
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
 from jaxcert.tables.formats._found_rollouts import Content, arranged, kind_of
 from jaxcert.tables.formats._inspect_logs import INSPECT
 from jaxcert.tables.formats._one_task import OF_ONE_TASK, OneTask
-from jaxcert.tables.formats._recipes import KNOWN, recipe_of
+from jaxcert.tables.formats._recipes import Recipe
+
+
+def _recipe(given: dict[str, Any]) -> Recipe:
+    entries = {name: tuple(entry) if isinstance(entry, list) else entry for name, entry in given.items()}
+    return Recipe(**{"recognise": (), **entries})
+
 
 # Each recognises its own files by their content, whatever they are called, and none of another.
-FORMATS = (*(each.format() for each in KNOWN), INSPECT)
+_RECIPES = data_of("formats/recipes.toml")["recipe"]
+FORMATS = (*(_recipe(each).format() for each in _RECIPES), INSPECT)
 # How a log of `rollouts.Trials` begins.
 _LOGS = tuple(f'{{"number": 0, "format": "jaxcert-{kind}-'.encode() for kind in ("trials", "pairs"))
 
@@ -34,17 +45,50 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[R
     content = Content(data)
     kind = kind_of(content, (*OF_ONE_TASK, *FORMATS), own=own)
     if isinstance(kind, OneTask):
-        raise ValueError(f"{kind.alone}; {_a_file_per_task(path)}")
+        name = ".".join(path.name.split(".")[-2:])
+        raise ValueError(
+            f"{kind.alone}; expected a file per task in a folder, whose paths name the tasks, as task (on the command "
+            f"line --task-from-path), such as '{{task}}/{name}' or '{{task}}.{name}'"
+        )
     return None if kind is None else arranged(kind, kind.read(content), roles)
 
 
-def _a_file_per_task(path: Path) -> str:
-    """How to read this file with other tasks: the label is in its name, if that has a part of its own."""
-    own, dot, rest = path.name.partition(".")
-    folder, pattern = path.parent, f"{{task}}.{rest}"
-    if not (own and dot and "." in rest):  # the folder that holds its folder, as it is named from here
-        folder, pattern = (folder.parent if folder.name not in ("", "..") else folder / ".."), f"{{task}}/{path.name}"
-    return (
-        f"expected a file per task in a folder, whose paths name the tasks: read_returns({str(folder)!r}, "
-        f"task={pattern!r}), or on the command line {str(folder)!r} --task-from-path {pattern!r}"
-    )
+# --- a recipe of one's own --------------------------------------------------------------------------------------------
+
+
+_KINDS = {str: "a text", tuple: "a list of texts", dict: "a table", bool: "true or false"}
+_PLAIN = (str, bool, int, float)
+
+
+def recipe_in(path: Path) -> str:
+    """The recipe of a TOML file as a line of JSON, which a certificate holds whole."""
+    with in_file(path):
+        try:
+            given = tomllib.loads(path.read_text(encoding="utf-8"))
+            line = json.dumps(given)
+        except (ValueError, TypeError) as error:  # a date is no entry of JSON
+            raise ValueError(f"cannot be read as TOML of texts, lists and tables ({error})") from error
+        recipe_of(line)
+    return line
+
+
+def recipe_of(line: str) -> Recipe:
+    """The recipe in a line of JSON; an error if it lacks something, or has an entry that is not known."""
+    if not isinstance(given := parsed(line), dict):
+        raise ValueError(f"its recipe is {line!r:.40}; expected an object")
+    kinds = {name: type(usual) for name, usual in Recipe("", ())._asdict().items()}
+    for name, entry in given.items():
+        if name not in kinds:
+            raise ValueError(f"has the entry {name!r:.40}; expected {', '.join(kinds)}")
+        if not isinstance(entry, list if kinds[name] is tuple else kinds[name]):
+            raise ValueError(f"has {entry!r:.40} as {name}; expected {_KINDS[kinds[name]]}")
+        inner = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
+        are_plain = name in ("lists", "support")
+        may_be, expected = (_PLAIN, "texts, numbers, true or false") if are_plain else (str, "texts alone")
+        if wrong := [each for each in inner if not isinstance(each, may_be)]:
+            raise ValueError(f"has {wrong[0]!r:.40} in {name}; expected {expected}")
+    if "name" not in given or bool(given.get("records")) == bool(given.get("lists")):
+        raise ValueError("lacks its name, or has not one of records and lists; expected them")
+    if not (given.get("values") or given.get("counts") or given.get("lists")):
+        raise ValueError("lacks values; expected the fields of outcomes, such as values = {success = 'ok'}")
+    return _recipe(given)

@@ -9,7 +9,7 @@ Reference:
     Vaezipoor, Li, Toro Icarte, McIlraith, LTL2Action, ICML 2021.
 """
 
-from jaxcert.tasks.zones._network import sequence_policy
+from jaxcert.tasks.zones._formula import ReachAvoid, Remaining, to_formula
 from jaxcert.tasks.zones._robot import COLOURS
 from jaxcert.tasks.zones._zone_env import ENV, Observation
 
@@ -17,5 +17,7 @@ __all__ = [
     "COLOURS",
     "ENV",
     "Observation",
-    "sequence_policy",
+    "ReachAvoid",
+    "Remaining",
+    "to_formula",
 ]

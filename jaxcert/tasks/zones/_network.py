@@ -1,65 +1,19 @@
 """A policy that reads the robot and its formula, stage by stage, and its networks."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from jaxcert._validation import is_concrete
 from jaxcert.rollouts._policy import Policy
-from jaxcert.tasks import ltl
-from jaxcert.tasks.zones._robot import LARGEST_MOTION, NUM_BINS, NUM_COLOURS
+from jaxcert.tasks.zones._formula import Remaining
+from jaxcert.tasks.zones._robot import LARGEST_MOTION
 from jaxcert.tasks.zones._zone_env import Observation
 
 Params = dict[str, jax.Array]
-_NUM_ACTIONS = 2
-_NUM_SEEN = len(LARGEST_MOTION) + NUM_COLOURS * NUM_BINS
 # Least standard deviation of actions. The largest is 1: since actions are clipped, more noise would cost nothing, and
 # the reward for entropy would make it grow without bound.
 _LEAST_DEVIATION = 1e-3
-
-
-# Numbers of units, DeepLTL's: of layers, of the embedding of a proposition, and of the recurrent state.
-_ROBOT, _COLOURS, _ACTOR, _CRITIC = (128, 64), (32, 16), (64, 64, 64), (64, 64)
-_PROPOSITION, _SEQUENCE = 16, 32
-
-
-def _weights(name: str, *sizes: int) -> dict[str, tuple[int, ...]]:
-    """The parameters of the layers between these numbers of units."""
-    kernels = {f"{name}_w{i}": (sizes[i], sizes[i + 1]) for i in range(len(sizes) - 1)}
-    return kernels | {f"{name}_b{i}": sizes[i + 1 : i + 2] for i in range(len(sizes) - 1)}
-
-
-# The names of all parameters, including those of the critic used in training, which the actions do not read.
-SHAPES = {
-    "propositions": (NUM_COLOURS, _PROPOSITION),
-    **_weights("robot", _NUM_SEEN, *_ROBOT),
-    **_weights("colours", _PROPOSITION, *_COLOURS),
-    **_weights("gru_input", 2 * _COLOURS[-1], 3 * _SEQUENCE),
-    **_weights("gru_state", _SEQUENCE, 3 * _SEQUENCE),
-    **_weights("actor", _ROBOT[-1] + _SEQUENCE, *_ACTOR, 2 * _NUM_ACTIONS),
-    **_weights("critic", _ROBOT[-1] + _SEQUENCE, *_CRITIC, 1),
-}
-
-
-def check_params(params: Any) -> None:
-    """Raise ValueError unless these are finite parameters of the networks; under a transformation only types are
-    checked.
-    """
-    no = "params are no parameters of a network for zones"
-    if not isinstance(params, Mapping):
-        raise ValueError(f"{no}, but a {type(params).__name__}")
-    for name in {**SHAPES, **params}:
-        found, wanted = getattr(params.get(name), "shape", "missing"), SHAPES.get(name, "missing")
-        if found != wanted:
-            raise ValueError(f"{no}: {name!r} has shape {found}; expected {wanted}")
-    for name, array in params.items():
-        if not jnp.issubdtype(array.dtype, jnp.floating):
-            raise ValueError(f"{no}: {name!r} has dtype {array.dtype}; expected floating-point numbers")
-        if is_concrete(array) and not np.all(np.isfinite(np.asarray(array))):
-            raise ValueError(f"{no}: {name!r} is not finite")
 
 
 def embed(params: Params, obs: Observation) -> jax.Array:
@@ -75,7 +29,7 @@ def distribution(params: Params, embedded: jax.Array) -> tuple[jax.Array, jax.Ar
     return jnp.tanh(centre), jnp.maximum(jax.nn.sigmoid(spread), _LEAST_DEVIATION)
 
 
-def _read(params: Params, remaining: ltl.Remaining) -> jax.Array:
+def _read(params: Params, remaining: Remaining) -> jax.Array:
     """A recurrent network over the stages, from the last one to the present one."""
     state = jnp.zeros(params["gru_state_w0"].shape[0], jnp.float32)
     for i in reversed(range(remaining.mask.shape[0])):
@@ -100,16 +54,12 @@ def _gru(params: Params, state: jax.Array, x: jax.Array) -> jax.Array:
 
 def _layers(params: Params, name: str, x: jax.Array, activation: Callable[[jax.Array], jax.Array]) -> jax.Array:
     """Layers with the activation between them, and none after the last."""
-    for i in range(_depth(params, name)):
+    for i in range(sum(key.startswith(f"{name}_w") for key in params)):
         x = (activation(x) if i else x) @ params[f"{name}_w{i}"] + params[f"{name}_b{i}"]
     return x
 
 
-def _depth(params: Mapping[str, np.ndarray | jax.Array], name: str) -> int:
-    return sum(key.startswith(f"{name}_w") for key in params)
-
-
-def sequence_policy(params: Params, *, deterministic: bool = True) -> Policy:
+def sequence_policy(params: Params, *, deterministic: bool) -> Policy:
     r"""A policy that is told its formula as a sequence of stages, so that it takes formulas that it has never seen.
 
     A network embeds motion and lidar. Each set of colours is embedded as a sum over its elements with layers after it,
@@ -120,26 +70,9 @@ def sequence_policy(params: Params, *, deterministic: bool = True) -> Policy:
 
     where z joins both embeddings, and is clipped by the environment.
 
-    Args:
-        params: floating-point arrays by name.
-        deterministic: take the mean of the distribution instead of a sample.
-
-    Returns:
-        A ``Policy`` for ``zones.ENV``, and for tasks of any depth.
-
-    Raises:
-        ValueError: for parameters of other networks, or that are not finite.
-
-    Example:
-        >>> from jaxcert.training import sample_policy
-        >>> policy = sample_policy("zones")
-        >>> sequence_policy(policy.params, deterministic=False).deterministic
-        False
-
     Reference: Jackermeier and Abate, DeepLTL, ICLR 2025, arXiv 2410.04631, section 4.
     """
-    check_params(params)
-    return Policy(_mean if deterministic else _sample, dict(params), deterministic)
+    return Policy(_mean if deterministic else _sample, params, deterministic)
 
 
 def _mean(params: Params, obs: Observation, key: jax.Array) -> jax.Array:

@@ -7,10 +7,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.tasks import ltl
+from jaxcert.tasks.zones import _formula as formula
 from jaxcert.tasks.zones._robot import (
     EPISODE_LENGTH,
-    NUM_COLOURS,
     Robot,
     at_rest,
     colours_at,
@@ -33,11 +32,11 @@ class Observation(NamedTuple):
 
     motion: jax.Array
     lidar: jax.Array
-    remaining: ltl.Remaining
+    remaining: formula.Remaining
 
 
 class State(NamedTuple):
-    """The state of one episode, with the centres of the zones and the state of the formula, as of ``ltl.step``.
+    """The state of one episode, with the centres of the zones and the state of the formula.
 
     The reward is 1 on satisfying the formula, otherwise 0; NaN after an action that is not finite, or in a task whose
     number of stages has no meaning.
@@ -55,7 +54,7 @@ class State(NamedTuple):
 class ZoneEnv:
     """One task, whose propositions are red, green, purple and yellow, in this order."""
 
-    task: ltl.ReachAvoid
+    task: formula.ReachAvoid
     action_size = 2
 
     def reset(self, rng: jax.Array) -> State:
@@ -63,7 +62,7 @@ class ZoneEnv:
         layout_key, heading_key = jax.random.split(rng)
         layout = sample_layout(layout_key)
         robot = at_rest(layout.start, jax.random.uniform(heading_key, (), layout.start.dtype, -jnp.pi, jnp.pi))
-        progress = ltl.step(self.task, ltl.initial_state(self.task), colours_at(robot, layout.centres))
+        progress = formula.step(self.task, formula.initial_state(self.task), colours_at(robot, layout.centres))
         obs = self._observe(robot, layout.centres, progress)
         # A task of no meaning goes on to its first step, whose reward is NaN.
         done = _is_over(progress) & self._is_possible()
@@ -75,10 +74,10 @@ class ZoneEnv:
         After the end of the episode there is no reward any more.
         """
         robot = move(state.robot, jnp.asarray(action, state.reward.dtype))
-        progress = ltl.step(self.task, state.progress, colours_at(robot, state.centres))
+        progress = formula.step(self.task, state.progress, colours_at(robot, state.centres))
         left = has_left(robot)
         possible = jnp.all(jnp.isfinite(action)) & self._is_possible()
-        success = (ltl.is_satisfied(progress) & ~left & ~state.done).astype(state.reward.dtype)
+        success = (formula.is_satisfied(progress) & ~left & ~state.done).astype(state.reward.dtype)
         done = _is_over(progress) | left | ~possible | state.done
         obs = self._observe(robot, state.centres, progress)
         return State(obs, jnp.where(possible, success, jnp.nan), done, robot, state.centres, progress)
@@ -88,23 +87,22 @@ class ZoneEnv:
 
     def _observe(self, robot: Robot, centres: jax.Array, progress: jax.Array) -> Observation:
         motion = jnp.concatenate([robot.acceleration, robot.velocity, robot.turn[None]])
-        return Observation(motion, lidar(robot, centres), ltl.remaining(self.task, progress))
+        return Observation(motion, lidar(robot, centres), formula.remaining(self.task, progress))
 
 
 def _is_over(progress: jax.Array) -> jax.Array:
-    return ltl.is_satisfied(progress) | ltl.is_violated(progress)
+    return formula.is_satisfied(progress) | formula.is_violated(progress)
 
 
 ENV = MultiTaskEnv(
     ZoneEnv,
-    lambda key: ltl.sample_reach_avoid(key, NUM_COLOURS),
+    formula.sample_reach_avoid,
     EPISODE_LENGTH,
     (0.0, 1.0),
     name="zones",
     binary=True,
 )
-"""A task is an ``ltl.ReachAvoid`` from ``ltl.sample_reach_avoid``, an observation an ``Observation``, and an action
-float[2] in [-1, 1]: force along the heading, and angular velocity. The return is 1 for an episode that satisfies the
-formula within 1000 steps, and 0 for any other: an episode ends when the formula is satisfied or violated, or when the
-robot leaves the square.
+"""A task is a ``ReachAvoid``, an observation an ``Observation``, and an action float[2] in [-1, 1]: force along the
+heading, and angular velocity. The return is 1 for an episode that satisfies the formula within 1000 steps, and 0 for
+any other: an episode ends when the formula is satisfied or violated, or when the robot leaves the square.
 """

@@ -1,22 +1,23 @@
-"""Common parts of all answers: sentences, numbers as plain values and tables, and selection of one threshold."""
+"""Common parts of all answers: parts of them by an index, plain values and tables, and sentences."""
 
 import dataclasses
 import json
 import math
 from collections.abc import Callable, Mapping
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import jax
 import numpy as np
 
+from jaxcert._extras import import_extra
 from jaxcert._validation import is_concrete, kind_of
-from jaxcert.certificates._batch_axes import Batched, frame_of
+from jaxcert.certificates._batch_axes import places_of, taken
 from jaxcert.certificates._figures import (
     LISTED,
     SAMPLED,
     STATUSES,
     Status,
-    Told,
     ceil_figures,
     confidence,
     floor_figures,
@@ -25,17 +26,21 @@ from jaxcert.certificates._figures import (
 if TYPE_CHECKING:
     import pandas
 
+Index = int | slice | EllipsisType | tuple[Any, ...]
 # If there are more rows than the limit, only this many of the first and the last are printed.
 _ENDS, _MOST = 5, 20
 
 
-class Answer(Batched):
-    """A certificate: printed as a sentence for each row, or by its kind where it is a batch or has no values.
+class Answer:
+    """A certificate: a dataclass of arrays, which may have leading axes for a batch.
 
-    A kind of answer tells a row by its place in words (``_told``), and names its ``question``. It may state
-    ``not_about``.
+    It is printed as a sentence for each row, or by its kind where it is a batch or has no values. A kind of answer
+    tells a row by its place in words (``_told``), names its ``question``, and says which axes a field has of its own
+    (``along``). It may state ``not_about``.
     """
 
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+    status: jax.Array
     delta: Any
     question: Any = ""
     metrics: Any = ()  # of which it is, by name, once for each requirement
@@ -48,6 +53,62 @@ class Answer(Batched):
         "beta": lambda value: f"{value:.6g}",
         "betas": lambda value: f"{value:.6g}",
     }
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """The sizes of the leading axes: (seeds, checkpoints) of returns [seeds, checkpoints, n, m], () of [n, m]."""
+        return np.broadcast_shapes(*(v.shape[: v.ndim - len(self._own(name))] for name, v in self._arrays().items()))
+
+    def __getitem__(self, index: Index) -> Self:
+        """A part, by an integer, a slice, or a tuple of these with at most one ``...``; the first axes first.
+
+        The axes are those of the batch, if there is one, and then the thresholds (or shares), which remain an axis even
+        under an integer index. So ``certificate[3]`` is the certificate at one threshold. For a batch it is the
+        certificate of one seed, ``certificate[0, 7]`` that of a seed and a checkpoint, and ``certificate[..., 3]`` the
+        whole batch at one threshold.
+
+        Raises:
+            IndexError: an integer out of range, or more entries than axes.
+            TypeError: an entry of another type, or nothing to choose from.
+        """
+        sizes = self._sizes()
+        given = list(index) if isinstance(index, tuple) else [index]
+        at = next((place for place, entry in enumerate(given) if entry is Ellipsis), len(given))
+        given[at : at + 1] = [slice(None)] * (len(sizes) - len(given) + (at < len(given)))
+        if len(given) != len(sizes):
+            shown = ", ".join(f"{size} along axis {axis}" for axis, size in sizes.items()) or "no axes"
+            raise (IndexError if sizes else TypeError)(f"index is {index!r}; the certificate has {shown}")
+        entries = zip(sizes, given, strict=True)
+        return self._part({axis: places_of(entry, axis, sizes[axis]) for axis, entry in entries})
+
+    def _sizes(self) -> dict[int | str, int]:
+        """The size of each axis that can be indexed: batch axes by their number, the last axis by its name."""
+        rows = self._own("status")
+        return {**dict(enumerate(self.batch_shape)), **dict(zip(rows, self.status.shape[-len(rows) :], strict=False))}
+
+    def _own(self, name: str) -> tuple[str, ...]:
+        """The names of a field's own axes in this answer."""
+        metadata = self.__dataclass_fields__[name].metadata
+        return () if metadata.get("optional") and not self._has_axes(name) else metadata.get("axes", ())
+
+    def _has_axes(self, name: str) -> bool:
+        """Whether a field that may have axes of its own has them in this answer, besides the batch axes."""
+        return np.ndim(getattr(self, name)) > self.status.ndim - len(self._own("status"))
+
+    def _arrays(self) -> dict[str, Any]:
+        """The fields that hold an array here."""
+        held = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: value for name, value in held.items() if isinstance(value, jax.Array | np.ndarray)}
+
+    def _part(self, places: Mapping[int | str, Any]) -> Self:
+        shape, parts = self.batch_shape, {}
+        for name in (field.name for field in dataclasses.fields(self)):
+            value = getattr(self, name)
+            if isinstance(value, Answer):
+                parts[name] = value._part(places)
+            elif isinstance(value, jax.Array | np.ndarray):
+                parts[name] = taken(value, self._own(name), shape, places)
+        return dataclasses.replace(self, **parts)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields that it has as numbers, strings and lists.
@@ -87,7 +148,35 @@ class Answer(Batched):
             [0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2]
         """
         _check_values(self)
-        return frame_of(self)
+        pandas = import_extra("pandas", "io")
+        fields = self.__dataclass_fields__
+        first, own = next(iter(fields)), {name: self._own(name) for name in fields}
+        rows = own[first]
+        sizes = {f"axis_{i}": size for i, size in enumerate(self.batch_shape)}
+        sizes |= dict(zip(rows, np.shape(getattr(self, first))[-len(rows) :], strict=False))
+        shape = tuple(sizes.values())
+        arrays, axes = self._arrays(), {name: field.metadata.get("axes") for name, field in fields.items()}
+        columns_of = {name: fields[name].metadata.get("column") or name for name in arrays}
+        places = zip(sizes, np.indices(shape), strict=True)
+        # A column with the name of its axis labels it.
+        labelled = {column for name, column in columns_of.items() if axes[name] == (column,)}
+        columns: dict[str, Any] = {name: place.ravel() for name, place in places if name not in labelled}
+        # The fields with one entry per row first, then the settings.
+        each = [name for name in arrays if own[name] == rows and axes[name]]
+        settings = {name for name, field in fields.items() if field.metadata.get("static") and not axes[name]}
+        single = [name for name in fields if (name in settings or name in arrays) and not own[name]]
+        for name in dict.fromkeys([*each, *single]):
+            values = self._written(name, getattr(self, name))
+            if values is None:
+                continue
+            if isinstance(values, np.ndarray):
+                whole = values.reshape((*values.shape, *(1,) * (len(rows) - len(own[name]))))
+                values = np.broadcast_to(whole, shape).ravel()
+            elif isinstance(values, tuple):
+                values = ", ".join(map(str, values))  # one setting
+            columns[columns_of.get(name, name)] = values
+        columns["status"] = pandas.Categorical.from_codes(columns["status"], STATUSES)
+        return pandas.DataFrame(columns)
 
     def _plain(self, name: str, value: Any) -> Any:
         if not isinstance(value, jax.Array | np.ndarray):
@@ -129,11 +218,12 @@ class Answer(Batched):
         """Whether it can be read, and has no batch axes."""
         return holds_values(self) and self.status.ndim == len(self._own("status"))
 
-    def _told(self, index: int) -> Told:
+    def _told(self, index: int) -> str:
+        """A row in words, without how sure it is."""
         raise NotImplementedError
 
     def _sentence(self, index: int) -> str:
-        return f"{self._start}: {self._told(index).sentence}"
+        return f"{self._start}: {self._told(index)}"
 
     @property
     def _start(self) -> str:

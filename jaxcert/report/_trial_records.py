@@ -1,0 +1,86 @@
+"""The records of trials, with what proves them in exact arithmetic."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from jaxcert.report import check_trials
+from jaxcert.report._exact_check import read_log, where_proven
+from jaxcert.report._recompute import precision
+from jaxcert.report._writers import certificate_record, sizes_of
+from jaxcert.rollouts import AdaptiveCertificate, Trials
+from jaxcert.rollouts._declared import fields_in
+
+_LEFT_OUT = "left out: this holds only if none of them was withdrawn because of how it went"
+_COUNTED = "counted as the worst return, at their places: this holds for whatever reason they were withdrawn"
+
+
+def trial_records(trials: Trials, *, witness: bool = False) -> list[dict[str, Any]]:
+    """As `certificate_record`, of the trials in a log; of withdrawn ones a second record, which counts them.
+
+    Args:
+        trials: the log.
+        witness: whether to write the record that counts all trials alone, in double precision, as they were declared.
+            Then each row that claims something has an entry `witness` with what proves it in exact arithmetic
+            (`check_exactly`), which is None where exact arithmetic does not confirm the row.
+
+    Warns:
+        UserWarning: with ``witness``, if exact arithmetic does not confirm a row.
+
+    Example:
+        >>> import tempfile
+        >>> from jaxcert.rollouts import Trials
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     trials = Trials.start(f"{folder}/run.jsonl", list("abc"), 0.5, successes=True, delta=0.2)
+        ...     for task in "aaaaaabbbbbb":
+        ...         trials.add(task, True)
+        ...     (record,) = trial_records(trials, witness=True)
+        >>> record["rows"][0]["witness"]["rollouts"]
+        [6, 6, None]
+    """
+    if not witness:
+        ways = [(_LEFT_OUT, False), *[(_COUNTED, True)] * bool(trials.withdrawn)]
+        return [_record(trials, trials.run(count_withdrawn=count), words) for words, count in ways]
+    with precision("float64"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # said when the log was read before
+            exact = Trials(trials.path)
+        run, found = exact.run(count_withdrawn=True), read_log(exact.path, exact.sha256)
+        record, sizes = _record(exact, run, _COUNTED), sizes_of(np.asarray([*map(len, found[0])]))
+        data = {"file": exact.path.name, "sha256": found[1], "num_rollouts": sizes, "dtype": "float64", "columns": None}
+        witnesses = [_stops_of(run, i) for i in range(len(record["rows"]))]
+        check = lambda document: check_trials.check(document, lambda _: found)  # noqa: E731
+        return [where_proven({**record, "data": data}, witnesses, check)]
+
+
+def _stops_of(run: AdaptiveCertificate, index: int) -> dict[str, Any] | None:
+    """After how many rollouts each task passes a threshold, None where it does not; None where nothing is claimed.
+
+    With fixed bets the wealth falls in B, so that a task that passes a larger threshold has passed this one then. For
+    successes, `goal` is the wealth at which tasks pass.
+    """
+    thresholds, lower = np.asarray(run.certificate.thresholds), np.asarray(run.certificate.lower_bounds)
+    if not run.certificate.safety[index] > 0 or not thresholds[index] > run.state.low:
+        return None
+    is_binary = bool(run.state.is_binary)
+    at = np.full(lower.shape, index) if is_binary else np.argmax(thresholds == lower[:, None], axis=1)
+    used = np.take_along_axis(np.asarray(run.certificate.num_rollouts_used), at[:, None], axis=1)[:, 0]
+    passed = (lower >= thresholds[index]).tolist()
+    stops = [count if ok else None for count, ok in zip(used.tolist(), passed, strict=True)]
+    return {"rollouts": stops, **({"goal": float(run.state.goal[index])} if is_binary else {})}
+
+
+def _record(trials: Trials, run: AdaptiveCertificate, words: str) -> dict[str, Any]:
+    """The record of a run of these trials, with what the log says of them; ``words``: what withdrawn ones are."""
+    declared = trials.declared
+    withdrawn = [
+        {"number": each.number, "task": declared.tasks[each.task], "value": each.value, "why": each.withdrawn}
+        for each in trials.withdrawn
+    ]
+    facts: dict[str, Any] = {"source": "trials", "log": trials.path.name, "last_hash": trials.last_hash}
+    facts["num_trials"] = len(trials.trials) - len(trials.withdrawn)
+    facts |= {"declared": fields_in(declared), "withdrawn": withdrawn}
+    facts |= {"withdrawn_are": words} if withdrawn else {}
+    support = float(run.state.low), float(run.state.high)
+    return {**certificate_record(run.certificate, support=support), "rollouts": facts}
