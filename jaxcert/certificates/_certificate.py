@@ -150,7 +150,7 @@ class Certificate(ByThreshold):
             return new_task_from(self.source)
         # A smaller radius is covered, so it is rounded down.
         one = f"the {self.source} one" if self.source in (SAMPLED, REWEIGHTED) else f"that of tasks from {self.source}"
-        return f"a new task from {_NEAR[self.divergence].format(floor_figures(float(self.radius)), one)}"
+        return f"a new task from {_NEAR[str(self.divergence)].format(floor_figures(float(self.radius)), one)}"
 
     def _decimal(self, name: str, value: Any) -> str:
         """An upper end does not hold at a lower threshold, below the float before it."""
