@@ -190,7 +190,7 @@ def test_bad_strata_are_refused_by_name(strata, frequencies, message):
     ("ask", "message"),
     [
         (lambda x: certify(x, 0.5, delta=0.1, method="scenario"), "expected one of binomial, soft, attained"),
-        (lambda x: certify(x, 0.5, delta=0.1, method="binomial", beta="auto"), "expected a number, or None"),
+        (lambda x: certify(x, 0.5, delta=0.1, method="binomial", beta="auto"), "beta is .auto.; expected a number"),
         (lambda x: jaxcert.certify_band(x, 0.5, delta=0.1), "certify, certify_mean and certify_cvar take"),
         (lambda x: certify(jaxcert.weighted(x, np.ones(8), max_weight=1.0), 0.5, delta=0.1), "take weights"),
     ],
