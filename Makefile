@@ -102,7 +102,7 @@ cli: .venvs/cli/.installed
 	rm -rf .venvs/cli/run && mkdir .venvs/cli/run
 	cd .venvs/cli/run && ../bin/jaxcert demo --out demo >demo.txt && ls demo/*.png >/dev/null
 	cd .venvs/cli/run && ../bin/python -c "import jaxcert, numpy; numpy.savez('r.npz', returns=jaxcert.sample_returns('cheetah'))" && \
-	  ../bin/jaxcert certify r.npz --support 0 1000 --threshold 500 --delta 0.01 --json r.json --report r.html --quiet && \
+	  ../bin/jaxcert certify r.npz --support 0 1000 --threshold 500 --delta 0.01 --json r.json --report r.html && \
 	  ../bin/jaxcert verify r.json r.npz
 
 # Training and simulated robots: what the extras add to the tests that run without them.

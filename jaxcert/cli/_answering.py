@@ -33,14 +33,14 @@ from jaxcert.tables import ReturnsFile
 from jaxcert.tables._readers import policies_of
 
 
-def answer_files(request: Request, file: Path, read: Callable[..., Sequence[ReturnsFile]], *, quiet: bool) -> None:
+def answer_files(request: Request, file: Path, read: Callable[..., Sequence[ReturnsFile]]) -> None:
     """Certify, write the wanted files, and print; exit with 1 if less is certified than required.
 
     ``read`` gives the returns of a policy, or of two, by the roles of columns; ``file``: which tells groups apart.
     """
     asking, gated = request.asking, request.gated
     _check(request)
-    with _console.warnings_on_stderr(), _console.progress(quiet) as show:
+    with _console.progress() as show:
         show(f"reading {file}")
         groups = _groups(request, file)
         each = request._replace(asking=asking.shared(len(groups)))

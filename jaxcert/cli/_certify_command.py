@@ -6,7 +6,7 @@ from typing import Any
 
 from jaxcert.cli._answering import answer_files
 from jaxcert.cli._asking import PROTOCOL, Asking, asked_of, locked_in, with_asking
-from jaxcert.cli._options import IGNORE, QUIET, STRICT, argument, columns_of, option, reading_of, with_group, with_roles
+from jaxcert.cli._options import IGNORE, STRICT, argument, columns_of, option, reading_of, with_group, with_roles
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable
 from jaxcert.cli._reading import FolderOptions, checked
@@ -37,7 +37,6 @@ def command(
     wanted: float | None = option("S", "Wanted safety at the thresholds; explain where it is missed."),
     strict: bool = STRICT,
     ignore: list[str] | None = IGNORE,
-    quiet: bool = QUIET,
     *,
     asking: Asking,
     folder: FolderOptions,
@@ -59,4 +58,4 @@ def command(
         data = [folder.read(file, complete, strict=strict, **each) for each in columns]
         return checked(data, strict=strict, ignored=ignore)
 
-    answer_files(request, file, read, quiet=quiet)
+    answer_files(request, file, read)

@@ -17,7 +17,6 @@ from jaxcert.cli._answering import advice_of, answer_files, how_many_show, reaso
 from jaxcert.cli._asking import Asking, asked_of, with_asking
 from jaxcert.cli._options import (
     IGNORE,
-    QUIET,
     STRICT,
     argument,
     columns_of,
@@ -68,7 +67,6 @@ def command(
     called: str | None = option("A,B", "Names of the policies, in the order of their files.", "--names"),
     strict: bool = STRICT,
     ignore: list[str] | None = IGNORE,
-    quiet: bool = QUIET,
     *,
     asking: Asking,
     outputs: Outputs,
@@ -88,22 +86,20 @@ def command(
         return checked(files, strict=strict, ignored=ignore)
 
     if len(sources) > 2 or _of_order(asking):
-        print_leaderboard(Request(asking, {}, reading, outputs), sources, read, quiet=quiet)
+        print_leaderboard(Request(asking, {}, reading, outputs), sources, read)
         return
     asking = asking.named(2, strata=roles["strata"])
     outputs.check(*zip("AB", dict.fromkeys(each.file for each in sources), strict=False))
     request = Request(asking, asked_of(asking, 2), reading, outputs)
-    answer_files(request, files[0], functools.partial(read, request.metrics), quiet=quiet)
+    answer_files(request, files[0], functools.partial(read, request.metrics))
 
 
-def print_leaderboard(
-    request: Request, sources: Sequence[PolicySource], read: Callable[..., Any], *, quiet: bool
-) -> None:
+def print_leaderboard(request: Request, sources: Sequence[PolicySource], read: Callable[..., Any]) -> None:
     """Certify every policy and every pair, print a row for each policy, and write the wanted files."""
     asking, request = request.asking, request._replace(numbers=_asked(request, len(sources)))
     named = enumerate(dict.fromkeys(each.file for each in sources), 1)
     request.outputs.check(*((f"file {i}", file) for i, file in named))
-    with _console.warnings_on_stderr(), _console.progress(quiet) as show:
+    with _console.progress() as show:
         show("reading")
         data = as_stated(read(**request.roles), asking.support)
         listed, delta = bool(asking.listed), float(asking.delta or 0.0)

@@ -45,14 +45,14 @@ def show_table(table: Any) -> None:
 
 
 @contextlib.contextmanager
-def progress(quiet: bool) -> Iterator[Any]:
-    """Give a function that shows the current step on stderr, if that is a terminal, unless `quiet`."""
+def progress() -> Iterator[Any]:
+    """Give a function that shows the current step on stderr, if that is a terminal; warnings are shown at the end."""
     console = Console(stderr=True, markup=False, highlight=False, emoji=False)
-    if quiet or not console.is_terminal:
-        yield lambda _: None
-        return
-    with console.status("starting") as status:
-        yield status.update
+    with (
+        warnings_on_stderr(),
+        console.status("starting") if console.is_terminal else contextlib.nullcontext() as status,
+    ):
+        yield status.update if status else lambda _: None
 
 
 @contextlib.contextmanager

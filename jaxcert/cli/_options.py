@@ -111,7 +111,6 @@ def _together(values: list[list[float]] | None) -> list[float] | None:
     return [*itertools.chain.from_iterable(values)] if values else None
 
 
-QUIET = flag("Show no progress, only the result.", "--quiet")
 SUPPORT = option("A B", "Smallest and largest possible return, known in advance; not needed for successes.")
 STRICT = flag(
     "Refuse a file in which some tasks have fewer rollouts than others or that may be cut short (a task "

@@ -10,7 +10,6 @@ from jaxcert.certificates._method import MOST_DELTA
 from jaxcert.cli import _console
 from jaxcert.cli._lock_command import write_locked
 from jaxcert.cli._options import (
-    QUIET,
     SUPPORT,
     argument,
     columns_of,
@@ -76,7 +75,6 @@ class Planning(NamedTuple):
     )
     seed: int = option("S", "Seed of the resampling.", min=0, default=0)
     lock: Path | None = option("FILE", "Lock the best design of fixed rollouts in a protocol (.toml) for `certify`.")
-    quiet: bool = QUIET
 
     @property
     def stated(self) -> dict[str, Any]:
@@ -117,7 +115,7 @@ def command(*, asked: Planning, roles: dict[str, Any]) -> None:
         raise ValueError("--suite is for two policies; expected --against as well, or --good G for PILOT alone")
     if asked.good is not None and is_of_two:
         raise ValueError("--good counts the tasks of PILOT alone; expected no other policy")
-    with _console.warnings_on_stderr(), _console.progress(asked.quiet) as show:
+    with _console.progress() as show:
         show("planning")
         if asked.good is not None:
             found, data = _of_list(asked, policies, reading)
@@ -224,7 +222,7 @@ def _policies(asked: Planning, reading: dict[str, Any]) -> list[PolicySource]:
 def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, columns: dict[str, str | None]) -> None:
     """Print the plan, with how many tasks to draw from each stratum, and lock it if that is wanted."""
     drawn = {} if columns["strata"] is None else _drawn(found, data[0])
-    _console.say(*filter(None, [found.heading, found.notice]), "", *told(*data))
+    _console.say(*filter(None, [found.heading, found.notice]), *told(*data))
     _console.show_table(_console.plain_table(found.table))
     _console.say(*found.remarks)
     if drawn:

@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from jaxcert.cli import _console
-from jaxcert.cli._options import QUIET, argument, flag, option
+from jaxcert.cli._options import argument, flag, option
 from jaxcert.report import check_certificate, check_exactly, check_trials, verify
 
 
@@ -24,7 +24,6 @@ def command(
     exact: bool = flag(
         "Check the witnesses (`--witness`) in exact arithmetic, in place of computing again.", "--exact"
     ),
-    quiet: bool = QUIET,
 ) -> None:
     """Compute CERTIFICATE again from RETURNS and say what differs; the exit status is 1 if anything does.
 
@@ -41,9 +40,9 @@ def command(
             raise ValueError("--exact is for answers about one policy; without it the files of several are verified")
         if protocol is not None:
             raise ValueError("--exact takes CERTIFICATE and RETURNS alone; protocols are checked without it")
-        _check_exactly(certificate, returns, quiet=quiet)
+        _check_exactly(certificate, returns)
         return
-    with _console.warnings_on_stderr(), _console.progress(quiet) as show:
+    with _console.progress() as show:
         show("computing")
         found = verify(certificate, returns, others=others or [], protocol=protocol)
     _console.say(str(found))
@@ -51,10 +50,10 @@ def command(
         raise typer.Exit(1)
 
 
-def _check_exactly(certificate: Path, returns: Path, *, quiet: bool) -> None:
+def _check_exactly(certificate: Path, returns: Path) -> None:
     """Print which rows are proven, and what remains to be believed."""
     verdicts = []
-    with _console.warnings_on_stderr(), _console.progress(quiet) as show:
+    with _console.progress() as show:
         for holds, words in check_exactly(certificate, returns):
             if holds is None:
                 show(f"checking {words}")
