@@ -2,9 +2,10 @@
 
 import dataclasses
 import functools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path
 from typing import Any
 
 from jaxcert._files import write_whole
@@ -31,6 +32,8 @@ from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._returns import names_of
 
+# What begins as a path or an address does, or ends as the path of a file.
+_PATH = re.compile(r"^([/~.\\]|[a-zA-Z]:[/\\])|://|[/\\][^/\\]*[.][a-zA-Z]+[0-9]?$")
 _CLAIM = "certified with confidence"
 
 
@@ -63,8 +66,9 @@ def write_files(
 ) -> None:
     """Write the wanted files of answers or of a leaderboard, and nothing if a page would show the path of a file."""
     wanted, how = request.outputs, {"replace": request.outputs.force}
-    if wanted.report and any(PurePosixPath(name).is_absolute() or PureWindowsPath(name).drive for name in names):
-        raise ValueError("--report: names of policies, groups or strata are paths, which a page does not show")
+    if wanted.report and any(map(_PATH.search, names)):
+        told = "names of policies, groups or strata are paths, which a page does not show"
+        raise ValueError(f"--report: {told}; expected others, of files by --names")
     if wanted.record:
         write_whole(wanted.record, document_text(document()), **how)
     if wanted.plot:

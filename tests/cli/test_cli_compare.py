@@ -234,24 +234,26 @@ def test_policies_of_one_file_are_named_in_their_order():
 
 
 def test_a_page_shows_no_paths(tmp_path):
-    """Files of one name are told apart by the rest of their paths; names that are paths go on no page."""
-    rows = [
-        (f"t{i}x", j, int((i + j) % 4 > 0), f"/home/me/{policy}/last.pt")
-        for i in range(20)
-        for j in range(4)
-        for policy in "ab"
-    ]
-    for name in "ab":
-        table(tmp_path / name / "eval.csv", "task,trial,success,policy", [row for row in rows if f"/{name}/" in row[3]])
-    table(tmp_path / "c.csv", "task,trial,success,policy", rows)
-    page = tmp_path / "p.html"
-    files = [tmp_path / name / "eval.csv" for name in "ab"]
-    assert command("compare", *files, "--mean", "--delta", 0.1, "--report", page).status == 0
-    assert "a/eval.csv" in page.read_text()
+    """Files of one name are told apart by their paths, and names that are paths go on no page."""
+    places = ("/home/me/{}/last.pt", "https://a.b/{}/m", "~me/{}", "./{}", "C:\\{}", "org/{}-7b")
+    told = "names of policies, groups or strata are paths, which a page does not show"
+    for place in places:
+        policies = [place.format(each) for each in "ab"]
+        rows = [(f"t{i}x", j, int((i + j) % 4 > 0), each) for i in range(20) for j in range(4) for each in policies]
+        table(tmp_path / "c.csv", "task,trial,success,policy", rows)
+        page = tmp_path / "p.html"
+        for options in (("compare", "--policy"), ("certify", "--by")):
+            asked = (options[0], tmp_path / "c.csv", options[1], "policy", "--mean", "--delta", 0.1, "--report", page)
+            assert command(*asked, "--force").status == 0 if place == places[-1] else told in refused(*asked)
+    for each in "ab":
+        table(
+            tmp_path / each / "eval.csv", "task,trial,success", [row[:3] for row in rows if row[3] == f"org/{each}-7b"]
+        )
+    compared = ("compare", *(tmp_path / each / "eval.csv" for each in "ab"), "--mean", "--delta", 0.1)
+    assert "b/eval.csv" in command(*compared).out
+    assert told in refused(*compared, "--report", page, "--force")
+    assert command(*compared, "--report", page, "--force", "--names", "new,old").status == 0
     assert str(tmp_path) not in page.read_text()
-    for options in (("compare", "--policy"), ("certify", "--by")):
-        asked = (options[0], tmp_path / "c.csv", options[1], "policy", "--mean", "--delta", 0.1)
-        assert "names of policies, groups or strata are paths" in refused(*asked, "--report", tmp_path / "q.html")
 
 
 @pytest.mark.parametrize(
