@@ -259,13 +259,14 @@ class ByThreshold(Answer):
             ValueError: it is none of them, or a batch has different ones.
         """
         _check_values(self)
-        name, number = next(iter(self.__dataclass_fields__)), float(str(np.asarray(threshold)[()]))
+        given, name = np.asarray(threshold)[()], next(iter(self.__dataclass_fields__))
         held = np.asarray(getattr(self, name))
-        away = np.abs(held - number).reshape(-1, held.shape[-1]).max(axis=0)
-        # NaN, as a number or among the thresholds, is near to none.
-        if not (np.isfinite(number) and (away <= np.finfo(held.dtype).eps * abs(number)).any()):
-            raise ValueError(f"{number} is none of the {held.size} {name}; expected one of them, the same for all")
-        return self[..., int(np.nanargmin(away))]
+        for number in (float(given), float(str(given))):  # in single precision it may stand for the decimal
+            away = np.abs(held - number).reshape(-1, held.shape[-1]).max(axis=0)
+            # NaN, as a number or among the thresholds, is near to none.
+            if np.isfinite(number) and (away <= np.finfo(held.dtype).eps * abs(number)).any():
+                return self[..., int(np.nanargmin(away))]
+        raise ValueError(f"{given} is none of the {held.size} {name}; expected one of them, the same for all")
 
 
 def holds_values(certificate: Any) -> bool:

@@ -96,6 +96,8 @@ def policies_in(table: Any, roles: Roles) -> list[str]:
     assert roles.policy is not None
     check_column(roles.policy, every.names)
     found = _policies(_kept(every, alone, _masks(every, alone)), roles.policy)
+    if not found:
+        raise ValueError("has no rows, expected one per rollout")
     if told := next(filter(sums_up, found), None):
         raise ValueError(f"column {roles.policy} holds the entry {told!r:.40}, as a row has that sums up others")
     return found

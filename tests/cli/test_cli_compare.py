@@ -258,8 +258,9 @@ def test_a_page_shows_no_paths(tmp_path):
 
 @pytest.mark.parametrize(
     ("header", "words"),
-    [("task,policy,success", "names no policy"), ("policy,policy,success", "more than one column 'policy'")],
+    [("task,policy,success", "has no rows"), ("policy,policy,success", "more than one column 'policy'")],
 )
 def test_a_table_without_rows_or_with_a_name_twice_has_no_policies(tmp_path, header, words):
     path = table(tmp_path / "t.csv", header, [("a", "b", 1)] * ("more" in words))
-    assert words in refused("compare", path, "--policy", "policy", "--mean", "--delta", 0.1)
+    for asked in (("compare", path, "--policy"), ("certify", path, "--by")):
+        assert words in refused(*asked, "policy", "--mean", "--delta", 0.1)

@@ -195,7 +195,7 @@ ALTERATIONS = {
     "no rows": (lambda d: d["certificates"][4].update(rows=[]), "are not of one or two questions"),
     "another kind of rows": (
         lambda d: d["certificates"][4].update(fixed_beforehand="safety"),
-        "fixed_beforehand is 'safety'",
+        "fixed_beforehand is 'safety'|has not the entries of an answer",
     ),
     "a larger mean": (
         lambda d: d["certificates"][1]["rows"][0].update(mean=d["certificates"][1]["rows"][0]["mean"] + 0.01),
