@@ -32,6 +32,9 @@ from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._readers import policies_of
 
+# Findings about the support, which is part of a requirement.
+_OF_SUPPORT = ("edge-of-support", "wide-support")
+
 
 def answer_files(request: Request, file: Path, read: Callable[..., Sequence[ReturnsFile]]) -> None:
     """Certify, write the wanted files, and print; exit with 1 if less is certified than required.
@@ -119,7 +122,7 @@ def _certified(answer: Answer) -> Answer:
 def _findings(answer: Answer) -> tuple[Finding, ...] | None:
     """Likely mistakes, as warnings (``strict``: an error); None without a support, or single rollouts to look at.
 
-    Of several requirements, those of each metric.
+    Of several requirements, those of each metric, whose support is part of what is required.
     """
     settings, questions, options = answer.settings, answer.request.questions, answer.request.asking.options
     of_metrics = questions[0].metrics(options)
@@ -127,7 +130,9 @@ def _findings(answer: Answer) -> tuple[Finding, ...] | None:
     listed = all(question.listed and question.takes("bound") for question in questions)
     in_a_row = options.get(IN_A_ROW.name, 1) > 1
     has_choice = not (in_a_row or of_metrics) and (listed or all(question.chooses_method for question in questions))
-    given = {name: settings[name] for name in ("delta", "bound", "method") if name in settings}
+    left_out = {*([] if has_choice else [WEAKER_BOUND]), *(_OF_SUPPORT if of_metrics else [])}
+    asked = ("delta",) if of_metrics else ("delta", "bound", "method")
+    given = {name: settings[name] for name in asked if name in settings}
     findings, supports = None, [each or (0, 1) for each in of_metrics.values()] or [answer.support]
     for data, support in zip(answer.data, supports, strict=True):
         if support is None or not data.has_rollouts:
@@ -135,7 +140,7 @@ def _findings(answer: Answer) -> tuple[Finding, ...] | None:
         known = {"bound": default_bound(None, data.returns), "support": support, "where": data.where, **given}
         found = diagnose(data.returns, listed=listed, **known)
         place = f"{data.path}: " + (f"{data.columns.value}: " if of_metrics and data.columns else "")
-        kept = [each for each in found if has_choice or each.name != WEAKER_BOUND]
+        kept = [each for each in found if each.name not in left_out]
         for finding in kept:
             if answer.request.strict:
                 raise ValueError(f"{place}{finding}")

@@ -44,8 +44,11 @@ def test_files_of_one_name_are_told_apart_by_their_folders():
     for folder, returns in (("a", A), ("b", B)):
         Path(folder).mkdir()
         np.savez(f"{folder}/r.npz", returns=returns)
-    run("compare a/r.npz b/r.npz BASE --mean --report c.html --title 'A title' -> With confidence")
-    assert "Policy A is <strong>a/r.npz</strong>, policy B is <strong>b/r.npz</strong>." in page()
+    run("""
+        compare a/r.npz b/r.npz BASE --mean -> a/r.npz minus that of b/r.npz
+        compare a/r.npz b/r.npz BASE --mean --names new,old --report c.html --title 'A title' -> With confidence
+    """)
+    assert "Policy A is <strong>new</strong>, policy B is <strong>old</strong>." in page()
     assert "<h1>A title</h1>" in page()
 
 
@@ -235,7 +238,16 @@ def test_policies_of_one_file_are_named_in_their_order():
 
 def test_a_page_shows_no_paths(tmp_path):
     """Files of one name are told apart by their paths, and names that are paths go on no page."""
-    places = ("/home/me/{}/last.pt", "https://a.b/{}/m", "~me/{}", "./{}", "C:\\{}", "org/{}-7b")
+    places = (
+        "host:/home/me/{}/m",
+        "eval.py --ckpt /home/me/{}",
+        "/home/me/{}/last.pt",
+        "https://a.b/{}/m",
+        "~me/{}",
+        "./{}",
+        "C:\\{}",
+        "org/{}-7b",
+    )
     told = "names of policies, groups or strata are paths, which a page does not show"
     for place in places:
         policies = [place.format(each) for each in "ab"]
