@@ -222,3 +222,14 @@ def test_advice_is_that_of_one_distribution_and_none_for_unequal_weights(method)
     assert jaxcert.planning.advise(certify_stratified(x, 0.5, strata=kinds, **ask), **wanted) == same
     uneven = certify_stratified(x, 0.5, strata=kinds, frequencies={"a": 0.9, "b": 0.1}, **ask)
     assert jaxcert.planning.advise(uneven, **wanted) == (None,)
+
+
+@pytest.mark.parametrize("bad", [0, 10, 20])
+def test_equally_many_tasks_of_each_stratum_certify_nearly_as_much_as_a_sample_drawn_by_the_frequencies(bad):
+    frequencies = dict(zip("abcde", (0.5, 0.2, 0.1, 0.1, 0.1), strict=True))
+    equal, drawn = np.ones((5, 40, 20), bool), np.ones((200, 20), bool)
+    equal[:, : bad // 5], drawn[np.linspace(0, 199, bad).astype(int)] = False, False
+    strata = np.repeat(list("abcde"), 40)
+    found = certify_stratified(equal.reshape(200, 20), 0.6, strata=strata, frequencies=frequencies, delta=0.05)
+    usual = certify(drawn, 0.6, delta=0.05)
+    assert usual.safety.item() - 0.05 <= found.safety.item() < usual.safety.item()
