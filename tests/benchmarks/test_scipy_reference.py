@@ -29,14 +29,6 @@ def test_vectorised_risks_have_the_reference_values(n, k, beta, delta, scenario,
     np.testing.assert_array_equal(found, [num_valid])
 
 
-@pytest.mark.parametrize(("num_tasks", "beta", "delta"), [(1, 1e-3, 0.1), (9, 0.5, 0.01), (25, 1e-3, 0.05)])
-def test_plain_and_vectorised_scenario_agree_at_every_k(num_tasks, beta, delta):
-    plain = [reference.plain_scenario_epsilon(k, num_tasks, beta, delta) for k in range(num_tasks + 1)]
-    epsilon, num_valid = reference.vectorised_scenario_epsilon(np.arange(num_tasks + 1), num_tasks, beta, delta)
-    np.testing.assert_allclose(epsilon, [solution[0] for solution in plain], rtol=0, atol=1e-8)
-    np.testing.assert_array_equal(num_valid, [solution[1] for solution in plain])
-
-
 def test_plain_and_vectorised_certify_agree():
     returns, thresholds = random_returns(0, 20, 400), np.linspace(-1.0, 3.0, 9)
     plain = reference.plain_certify(returns, thresholds, 1e-3, 0.05, (-1.0, 3.0))

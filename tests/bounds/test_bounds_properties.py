@@ -58,11 +58,6 @@ def test_masked_entries_have_no_influence(name, precision):
             np.testing.assert_array_equal(evaluate(name, hidden, beta, where=mask), plain)
 
 
-def test_dkw_above_one_half_is_dkw_at_one_half(precision):
-    x = returns("dkw", np.random.default_rng(0).integers(0, 1025, SHAPE), precision)
-    np.testing.assert_array_equal(evaluate("dkw", x, 0.97), evaluate("dkw", x, 0.5))
-
-
 @BY_BOUND
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -0.25, 1.5])
 def test_invalid_return_under_jit_fails_its_task_only(name, bad, precision):

@@ -54,12 +54,6 @@ def test_a_part_says_what_the_whole_says_there_and_its_plain_values_survive_json
     assert "\n" in whole.to_json(indent=2)
 
 
-def test_of_a_tail_the_shares_are_named():
-    tail = jaxcert.certify_tail(jaxcert.certify_band(RETURNS, None, **SETTINGS), [0.1, 0.3])
-    assert list(tail.to_frame().columns) == ["share", "quantile", "cvar", "status", "delta", "quantity"]
-    assert str(tail[1]) == str(tail).splitlines()[1]
-
-
 def test_what_is_not_finite_is_null_in_json():
     found = certify_lower_bounds(np.array([-np.inf, 0.5]), [0.2], delta=0.1, beta=0.05)
     assert found.to_dict()["lower_bounds"] == [-np.inf, 0.5]

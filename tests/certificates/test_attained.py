@@ -80,17 +80,6 @@ def test_no_certificate_fails_more_often_than_delta(n, m, delta):
                     assert chances(counts, law)[column < risk].sum() <= delta * (1 + 1e-9)
 
 
-def test_some_certificate_fails_nearly_as_often_as_it_may():
-    """One success of one: the level is B itself, all of delta is spent, and nothing is lost."""
-    counts, delta, threshold = multisets(10, 2), 0.05, 0.5
-    epsilon = np.asarray(certify(data_set(counts, 1), threshold, delta=delta).epsilon[:, 0], float)
-    worst = max(
-        chances(counts, laws(1, threshold, risk)[0])[epsilon < risk].sum()
-        for risk in np.nextafter(np.unique(epsilon[epsilon < 1]), 2)
-    )
-    assert 0.9999 * delta < worst <= delta
-
-
 @pytest.mark.parametrize(("n", "m"), SMALL)
 def test_a_safety_level_fails_no_more_often_than_delta(n, m):
     """P[J >= B] is below the wanted safety for B just above the success probability of the bad tasks."""
@@ -176,18 +165,6 @@ def test_shapes_masks_summaries_and_compiled_calls_agree():
     for auto in (certify(x, thresholds, beta="auto", **options), certify(x.astype(np.float32), thresholds, **counted)):
         np.testing.assert_array_equal(auto.epsilon, found.epsilon)
         assert (auto.method, auto.bound) == ("attained", "clopper_pearson")
-
-
-def test_a_given_level_counts_as_before_and_divides_by_less():
-    x = drawn(np.random.default_rng(2), (60,), 20)
-    for beta in (0.01, 0.3):
-        found = certify(x, [0.3, 0.7], delta=0.05, beta=beta)
-        counted = certify(
-            x, [0.3, 0.7], support=(0, 1), delta=0.05, beta=beta, bound="clopper_pearson", method="binomial"
-        )
-        np.testing.assert_array_equal(found.num_violations, counted.num_violations)
-        assert float(found.beta) == np.float32(beta)
-        assert np.all(np.asarray(found.safety) >= np.asarray(counted.safety))
 
 
 def best_of_the_levels(counts: np.ndarray, m: int, wanted: float, delta: float) -> float:

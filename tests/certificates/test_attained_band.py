@@ -123,16 +123,6 @@ def test_a_band_of_successes_is_the_best_of_all_numbers(m, loss):
     assert found.simultaneous
 
 
-def test_safeties_of_few_rollouts_are_where_the_band_crosses_them():
-    x, options = drawn(np.random.default_rng(8), (60,), 6), {"delta": 0.05}
-    found = certify_safety_level(x, [0.5, 0.8, 0.9], **options)
-    reached = np.asarray(found.thresholds)
-    assert np.all(reached[:2] > 0.3)
-    again = certify_band(x, np.append(reached, reached + 2e-3).astype(np.float32), **options)
-    np.testing.assert_allclose(again.safety[:3], found.safety, atol=2e-5)
-    assert np.all(np.asarray(again.safety[3:5]) < np.asarray(found.safety[:2]))
-
-
 def test_the_levels_of_wanted_safeties_are_on_their_safe_side(precision):
     """In rationals: tau_B(c) <= level and limit <= (1 - level)(1 - s)."""
     rng, m = np.random.default_rng(3), 9
@@ -168,18 +158,6 @@ def test_the_tail_of_successes_is_below_that_of_all_thresholds():
     one = certify_tail(certify_band(x, None, delta=0.05, beta=0.05), [0.3, 0.6])
     assert np.all(np.asarray(tail.cvar) > np.asarray(one.cvar))
     assert "the probability of success on the worst 0.3" in str(tail)
-
-
-@pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")
-def test_shapes_masks_and_compiled_calls_agree():
-    x, options = drawn(np.random.default_rng(1), (2, 60), 4), {"delta": 0.05}
-    thresholds = np.asarray([-1.0, 0.0, 0.4, 0.8, 1.0, 2.0], np.float32)
-    found = certify_band(x, thresholds, **options)
-    np.testing.assert_array_equal(found.num_violations[:, [0, 1, 5]], [[0, 0, 60]] * 2)
-    np.testing.assert_array_equal(found.safety[:, 4:], 0)
-    numbers = certify_band(x.astype(np.float32), thresholds, support=(0, 1), **ATTAINED, **options)
-    for other in (numbers, certify_band(x, thresholds, beta="auto", **options)):
-        np.testing.assert_allclose(other.epsilon, found.epsilon, rtol=1e-6)
 
 
 @pytest.mark.parametrize("masked", [False, True])

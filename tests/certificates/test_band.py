@@ -111,11 +111,6 @@ def test_a_band_at_a_few_thresholds_has_a_tail_of_these_steps():
     assert few.quantiles.tolist()[-1] == 0.5
 
 
-def test_small_shares_have_the_lower_end():
-    tail = certify_tail(band(np.arange(1, N + 1, dtype=np.float32), low=-1.0), 0.01)
-    assert (float(tail.quantiles[0]), float(tail.cvar[0]), int(tail.status[0])) == (-1, -1, Status.VACUOUS)
-
-
 def test_a_task_outside_the_support_leaves_no_means():
     x = np.full((N, 30), 0.9, np.float32)
     x[5, 5] = np.nan

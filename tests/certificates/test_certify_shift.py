@@ -103,7 +103,6 @@ def test_bad_data_stay_bad():
 
 
 REFUSED = [
-    ({"divergence": "js", "radius": 0.1}, "divergence is 'js'; expected one of chi2, kl, ratio, total_variation"),
     ({"divergence": "kl", "radius": -0.1}, "radius is -0.1; expected a finite number of at least 0"),
     ({"divergence": "kl", "radius": [0.1, 0.2]}, r"radius has shape \(2,\); expected a scalar \(use jax.vmap"),
     ({"divergence": "ratio", "radius": 0.5}, "radius is 0.5; expected a finite number of at least 1"),

@@ -92,11 +92,11 @@ def test_a_tail_fails_at_most_with_delta_if_some_tasks_are_bad(bad, good, alpha)
         assert failure(np.asarray(certified.mean[:, 0], float), truth + 1e-7, p) <= DELTA
 
 
-@pytest.mark.parametrize("m", [1, 3])
-def test_the_next_episode_fails_at_most_with_delta(m):
+@pytest.mark.parametrize(("m", "num_episodes"), [(1, 1), (3, 1), (4, 2)])
+def test_the_next_episode_fails_at_most_with_delta(m, num_episodes):
     """Exactly, where a task decides alone whether its episodes succeed; a single one nearly as often as it may."""
     table = np.repeat(two_kinds(0.0, 1.0), m, axis=-1)
-    certified = np.asarray(certify_episode(table, 0.5, delta=DELTA).safety[:, 0], float)
+    certified = np.asarray(certify_episode(table, 1, delta=DELTA, num_episodes=num_episodes).safety[:, 0], float)
     # Just above what k bad tasks certify, or anywhere.
     shares = [*SHARES, *(1 - np.append(certified[certified > 0], 1) + 1e-6)]
     worst = max(failure(certified, 1 - p, p) for p in shares if p < 1)

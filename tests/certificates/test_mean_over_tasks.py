@@ -20,30 +20,12 @@ RNG = np.random.default_rng(0)
 X = (1000 * RNG.beta(5, 2, (N, M))).astype(np.float32)
 
 
-def test_the_cheetah_on_average_and_in_the_worst_tenth():
-    """The figures of docs/means_and_tails.md, from one rollout per task and from all."""
-    all_of_them, one = (certify_mean(x, **GOOD).mean for x in (CHEETAH, CHEETAH[:, :1]))
-    assert (float(all_of_them), float(one)) == (pytest.approx(776.43, abs=0.01), pytest.approx(772.29, abs=0.01))
-    all_of_them, one = (certify_cvar(x, 0.1, cap=600.0, **GOOD).mean for x in (CHEETAH, CHEETAH[:, :1]))
-    assert (float(all_of_them[0]), float(one[0])) == (pytest.approx(395.46, abs=0.01), pytest.approx(374.21, abs=0.01))
-    worst = np.sort(CHEETAH.mean(axis=1))[:20]
-    assert worst.mean() == pytest.approx(536.3, abs=0.1)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("sample", "m", "wanted"),
-    [
-        ("cheetah", 1, [372, 395, 391, 348]),
-        ("cheetah", 100, [379, 398, 395, 354]),
-        ("walker", 1, [384, 422, 459, 495, 512, 465]),
-        ("walker", 90, [386, 425, 463, 502, 531, 488]),
-    ],
-)
-def test_how_the_cap_matters(sample, m, wanted):
-    """The table of docs/means_and_tails.md, and the walker's: the mean of ten choices of one rollout, or all."""
-    returns, caps = jaxcert.sample_returns(sample), np.arange(500.0, 500 + 50 * len(wanted), 50)
-    x = returns[None] if m > 1 else np.moveaxis(returns[:, :10], 1, 0)[..., None]
+@pytest.mark.parametrize(("m", "wanted"), [(1, [372, 395, 391, 348]), (100, [379, 398, 395, 354])])
+def test_how_the_cap_matters(m, wanted):
+    """The table of docs/means_and_tails.md: the mean of ten choices of one rollout, or all."""
+    caps = np.arange(500.0, 500 + 50 * len(wanted), 50)
+    x = CHEETAH[None] if m > 1 else np.moveaxis(CHEETAH[:, :10], 1, 0)[..., None]
     found = certify_cvar(x, 0.1, cap=caps, **GOOD).mean
     assert np.round(np.asarray(found).mean(axis=0)).tolist() == wanted
 

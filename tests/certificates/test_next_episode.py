@@ -210,16 +210,6 @@ def test_k_of_k_are_one_coin_of_each_task():
     np.testing.assert_array_equal(certify_episode(TRIED[:, :K], 1, delta=0.02, num_episodes=K).safety, wanted)
 
 
-def test_a_tasks_trials_that_all_agree_fail_at_most_with_delta():
-    """Exactly, where a task either always succeeds or never does."""
-    n, delta = 20, 0.05
-    table = np.repeat((np.arange(n) >= np.arange(n + 1)[:, None])[..., None], 4, axis=-1)
-    certified = np.asarray(certify_episode(table, 1, delta=delta, num_episodes=2).safety[:, 0], float)
-    shares = 1 - certified + 1e-9  # of bad tasks: just more than is certified at some number of them
-    fails = [stats.binom.pmf(np.arange(n + 1), n, p)[certified > 1 - p].sum() for p in shares]
-    assert 0.5 * delta < max(fails) <= delta
-
-
 def test_tasks_with_too_few_trials():
     few = ENOUGH.copy()
     few[3, 2:] = False

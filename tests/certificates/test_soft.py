@@ -140,20 +140,6 @@ def test_moved_quotients_and_functions_stay_on_the_safe_side(monkeypatch):
         monkeypatch.setattr(f"jaxcert.{holder}.{name}", original)
 
 
-def test_fields_of_the_certificate(precision):
-    x = RETURNS.astype(precision)
-    found = certify(x, [0.3, 0.7, 0.99], **SETTINGS)
-    e_values = np.array([[float(exact_evidence(row, b, 0.0)) for b in (0.3, 0.7, 0.99)] for row in x])
-    assert found.num_violations.tolist() == np.sum(e_values <= 1, axis=0).tolist()
-    assert found.num_valid.tolist() == np.sum(e_values > 1, axis=0).tolist()
-    assert (found.bound, found.method, found.num_tasks) == ("betting", "soft", N)
-    np.testing.assert_array_equal(found.lower_bounds, np.zeros(N))
-    assert found.status.tolist() == [Status.CERTIFIED, Status.CERTIFIED, Status.VACUOUS]
-    assert np.all(np.diff(found.epsilon) > 0)
-    assert found.epsilon.dtype == np.dtype(precision)
-    assert float(found.beta) == pytest.approx(default_alpha(M), rel=1e-6)
-
-
 def test_thresholds_up_to_the_lower_end_are_certified_as_far_as_n_tasks_allow():
     found = certify(RETURNS, [-1.0, 0.0, 1e-3], **SETTINGS)
     assert found.epsilon[0] == found.epsilon[1] == pytest.approx(float(found.epsilon[2]), rel=1e-5)

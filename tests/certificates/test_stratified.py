@@ -200,12 +200,6 @@ def test_what_is_not_proved_for_strata_is_refused(ask, message):
         ask(stratified(np.ones((8, 4), bool), np.arange(8) % 2))
 
 
-def test_a_shift_is_one_of_the_tasks_from_all_strata():
-    found = certify_stratified(passed(3), 0.5, strata=["a", "b"] * 100, delta=0.05)
-    shifted = jaxcert.certify_shift(found, divergence="kl", radius=0.01)
-    assert "within KL divergence 0.01 of that of tasks from a or b, each as likely, the probability" in str(shifted)
-
-
 @pytest.mark.parametrize("ask", [jaxcert.certify_mean, lambda x, **how: jaxcert.certify_cvar(x, 0.2, cap=1.0, **how)])
 def test_a_mean_of_strata_has_a_record_with_their_own_frequencies_and_file(ask, tmp_path):
     kinds = ["a", "b"] * 100

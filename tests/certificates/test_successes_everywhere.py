@@ -7,10 +7,9 @@ import pytest
 from asked import ways
 
 import jaxcert
-from jaxcert import certify, certify_safety_level, monitoring
+from jaxcert import certify
 from jaxcert.planning import advise
 from jaxcert.report import Protocol, step_curve
-from jaxcert.sweep import Grid, sweep
 
 RNG = np.random.default_rng(3)
 X, Y = (RNG.random((60, 10)) < RNG.beta(9, 1, (60, 1)) for _ in range(2))
@@ -44,11 +43,6 @@ def test_what_is_masked_may_be_anything_and_lists_are_taken():
     same(way(X.astype(int).tolist(), **DELTA), way(X, **DELTA))
 
 
-def test_three_policies_of_one_trial():
-    won = np.random.default_rng(2).random((3, 40, 1)) < [[[0.9]], [[0.6]], [[0.2]]]
-    same(jaxcert.certify_ranking(won.astype(float), delta=0.1), jaxcert.certify_ranking(won, delta=0.1))
-
-
 def test_two_policies_are_successes_together():
     """What either of them leaves out may be anything."""
     wanted = jaxcert.certify_mean_difference(X, X[::-1], delta=0.1, where_a=MASK)
@@ -63,23 +57,6 @@ def test_any_bound_speaks_of_the_probability_of_success(bound):
     for values in (X, X.astype(float)):
         assert "the probability of success is at least" in str(certify(values, 0.3, bound=bound, **DELTA))
     assert "the expected return is at least" in str(certify(X * 1.0, 0.3, support=(0, 1), bound=bound, **DELTA))
-
-
-def test_sweeps_of_numbers_say_what_those_of_booleans_say():
-    wanted = sweep(X, Grid(thresholds=[0.3, 0.5], deltas=0.1))
-    found = sweep(X.astype(float), Grid(thresholds=[0.3, 0.5], deltas=0.1))
-    np.testing.assert_array_equal(found.safety, wanted.safety)
-    assert (found.grid, found.support) == (wanted.grid, wanted.support)
-
-
-def test_a_monitor_that_is_told_neither_asks():
-    with pytest.raises(ValueError, match=r"expected \(a, b\), or successes=True"):
-        monitoring.init(0.5, 0.1, complete=True)
-
-
-def test_with_a_support_they_are_returns():
-    found = jaxcert.certify(X.astype(float), 0.3, support=(0, 1), delta=0.1)
-    assert (found.bound, found.method) == ("betting", "binomial")
 
 
 def test_under_a_transformation_they_are_declared():
@@ -127,7 +104,3 @@ def test_advice_beyond_what_successes_can_show():
     never = certify(X, 0.9, beta=1e-9, **DELTA)  # not even ten of ten are enough
     (advice,) = advise(never, support=(0, 1), num_rollouts=10, safety=0.5)
     assert "can certify nothing" in str(advice)
-    few = certify_safety_level(X[:4], 0.9, **DELTA)
-    (advice,) = advise(few, support=(0, 1), num_rollouts=10)
-    assert advice is not None
-    assert advice.tasks_needed == 42

@@ -91,20 +91,6 @@ def test_the_certificate_is_that_of_its_definition(method, beta, precision):
     assert found.method == f"weighted_{method}"
 
 
-@pytest.mark.parametrize("sample", ["walker", pytest.param("cheetah", marks=pytest.mark.slow)])
-def test_equal_weights_are_close_to_certify(sample):
-    """The soft count is the same, the count loses to Clopper-Pearson."""
-    returns, options = jaxcert.sample_returns(sample), {"support": (0, 1000), "delta": 0.01}
-    levels = [300.0, 400.0, 500.0, 600.0, 650.0]
-    for method, few, most in (("binomial", 200, 0.024), ("soft", 5, 1e-6)):
-        plain = certify(returns[:, :few], levels, method=method, **options)
-        found = certify_weighted(returns[:, :few], levels, np.ones(200), method=method, max_weight=1, **options)
-        assert found.num_violations.tolist() == plain.num_violations.tolist()
-        room = np.asarray(found.epsilon) - np.asarray(plain.epsilon)
-        assert np.all((room >= -1e-6) & (room <= most))
-        assert np.all(room[np.asarray(plain.num_violations) == 0] < 5e-6)
-
-
 @pytest.mark.parametrize("method", ["binomial", "soft"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -0.1, 2.1])
 def test_an_invalid_weight_certifies_nothing(bad, method):

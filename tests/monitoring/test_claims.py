@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import jaxcert
-from jaxcert.certificates import floor_to
 from jaxcert.monitoring import MonitoredClaim, claim_of, claim_of_record
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import certificate_record, read_certificate, write_certificates
@@ -108,11 +107,6 @@ def test_a_sentence_that_its_numbers_do_not_say_is_refused():
             claim_of_record({**record, "rows": [{**row, "epsilon": 0.01}]})
 
 
-def test_a_safety_level_is_monitored_at_the_threshold_that_it_found():
-    found = jaxcert.certify_safety_level(RETURNS, 0.8, **SETTINGS)
-    assert claim_of(found).threshold == float(found.thresholds[0])
-
-
 def test_the_other_questions_are_refused_in_words():
     shares = {name for name, each in QUESTIONS.items() if {"threshold", "epsilon"} <= set(each.rows.columns)}
     monitored = shares - {"episode"}
@@ -156,10 +150,3 @@ def test_two_policies_and_empty_claims_are_refused():
 def test_words_of_a_claim_of_ones_own_round_its_risk_up():
     assert str(MonitoredClaim(0.5, 0.1)).endswith("is below 0.5 with probability at most 0.1")
     assert str(MonitoredClaim(0.5, 1 / 3)).endswith("probability at most 0.333334")
-
-
-def test_the_lower_end_of_an_interval_is_what_is_watched():
-    found = jaxcert.certify_interval(RETURNS, 500.0, **SETTINGS, complete=True)
-    for claim in (claim_of(found), claim_of_record(certificate_record(found, support=(0, 1000)))):
-        assert "between" not in str(claim)
-        assert str(claim).endswith(f"with probability at least {floor_to(float(found.safety[0]), 4)}")

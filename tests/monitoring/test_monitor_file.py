@@ -48,16 +48,6 @@ def test_a_file_says_what_a_loop_says_however_it_is_cut(begin, tmp_path, precisi
     assert sum(row.is_against for row in rows[:40]) == int(found.num_against)
 
 
-def test_two_add_to_one_file_in_turns(tmp_path):
-    one = COINS(tmp_path / "log")
-    other, tasks = Monitor(tmp_path / "log"), tasks_for(one, 6)
-    for i, task in enumerate(tasks):
-        (row,) = (one, other)[i % 2].add([tasks[0], task][not i :])
-        assert (row.number, row.label) == (i + 1, task[0])
-    whole = COINS(tmp_path / "whole")
-    assert whole.add(tasks) == Monitor(tmp_path / "log").rows
-
-
 def test_tasks_that_are_sent_again_count_once(tmp_path):
     monitor = COINS(tmp_path / "log")
     tasks = tasks_for(monitor, 5)

@@ -113,7 +113,7 @@ def test_a_traced_claim_that_says_nothing_never_raises_an_alarm():
 TRIALS = {"support": None, "successes": True, "num_rollouts": 5}
 REFUSED = {
     "complete is False; expected True": {"complete": False},
-    "support is not given; expected": {"support": None},
+    r"support is not given; expected \(a, b\), or successes=True": {"support": None},
     r"support is \(0, inf\); a monitor needs a finite upper end": {"support": (0, np.inf)},
     r"threshold is 0; expected a number in \(0, 1\], since no task contradicts": {"threshold": 0},
     r"threshold is 1.5; expected a number in \(0, 1\]": {"threshold": 1.5},

@@ -6,8 +6,6 @@ import numpy as np
 import oracles
 import pytest
 from flint import arb
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from benchmarks.exact import density, exact, lower_tail, upper_tail
@@ -88,23 +86,6 @@ def test_hard_cases_by_value(precision, n, k, level, value):
     limit = solve("upper", precision, k, n, level)
     assert float(limit) == pytest.approx(value, rel=1e-13 if precision == "float64" else 3e-6)
     assert looseness("upper", float(limit), k, n, np.asarray(level, precision)) >= 0
-
-
-@given(
-    n=st.integers(1, 2000),
-    share=st.floats(0, 1),
-    exponent=st.floats(-15, -0.01),
-    steps=st.integers(1, 5),
-)
-@settings(max_examples=60, deadline=None)
-def test_limits_are_monotone(n, share, exponent, steps):
-    k, level = int(share * n), 10**exponent
-    counts = np.array([k, min(k + steps, n), k])
-    levels = np.array([level, level, min(1.1 * level, 0.999)])
-    for side in LIMITS:
-        base, more, laxer = solve(side, "float32", counts, np.full(3, n), levels)
-        assert base <= more
-        assert laxer <= base if side == "upper" else laxer >= base
 
 
 def slopes(limit, k: np.ndarray, n: np.ndarray, dtype: str) -> np.ndarray:

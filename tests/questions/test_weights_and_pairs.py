@@ -134,21 +134,6 @@ def test_a_record_is_about_as_many_policies_as_its_question_and_files():
         certificate_record(pairs, **support)
 
 
-def test_successes_are_compared_without_a_support_and_with_columns_of_their_own(tmp_path):
-    passed = np.random.default_rng(0).random((30, 5)) < 0.8
-    rows = [f"{task},{trial},{'true' if ok else 'false'}" for (task, trial), ok in np.ndenumerate(passed)]
-    (tmp_path / "a.csv").write_text("\n".join(["task,trial,success", *rows, ""]))
-    (tmp_path / "b.csv").write_text("\n".join(["task_id,episode_id,total_return", *rows[::-1], ""]))
-    for margin in ((), ("--margin", 0)):
-        arguments = ("compare", tmp_path / "a.csv", tmp_path / "b.csv", "--delta", 0.1, *margin)
-        found = command(*arguments, "--json", tmp_path / "c.json", "--force")
-        assert found.status == 0, found.err
-        assert command("verify", tmp_path / "c.json", tmp_path / "a.csv", tmp_path / "b.csv").status == 0
-    for name in ("mean", "band"):
-        words = ("--question", name, "--delta", 0.1, "--strict", *(("--threshold", 0.5) if name == "band" else ()))
-        assert command("certify", tmp_path / "a.csv", *words).status == 0
-
-
 def test_compare_says_what_to_type_where_the_support_is_missing(files):
     status, out, err = command("compare", files / "a.npz", files / "b.npz", "--delta", 0.1)
     assert (status, out) == (2, "")

@@ -11,7 +11,7 @@ import pytest
 
 from jaxcert import certify_policy
 from jaxcert.numerics._summation import add_reward, as_rewards, lower_end, nothing
-from jaxcert.rollouts import collect, collect_gymnasium
+from jaxcert.rollouts import collect
 from jaxcert.tasks import MultiTaskEnv
 
 STEPS = 1000
@@ -47,15 +47,6 @@ def test_a_sum_is_the_largest_float_below_the_exact_one(precision):
     assert found.dtype == precision
     for value, row in zip(found, r_t, strict=True):
         assert Fraction(float(value)) <= exact_sum(row) < above(value)
-
-
-def exact_rewards():
-    return [(0.0, 0.0), (1.0, 1000.0), (-1.0, -1000.0), (0.125, 125.0), (2.0**-40, 1000 * 2.0**-40)]
-
-
-@pytest.mark.parametrize(("reward", "total"), exact_rewards())
-def test_what_is_exact_stays(precision, reward, total):
-    assert float(added_up(np.full(STEPS, reward, precision))) == total
 
 
 def test_integers_and_wide_rewards_are_rounded_down():
@@ -125,28 +116,3 @@ def test_a_return_at_an_end_of_the_support_stays_in_it(reward):
     found = certify_policy(env, go, jax.random.key(0), support[0], num_tasks=20, num_rollouts=3, delta=0.1)
     np.testing.assert_array_equal(found.returns, 1000 * reward)
     assert float(found.certificate.safety[0]) > 0.8
-
-
-def test_rewards_of_gymnasium_are_added_up_alike():
-    gymnasium = pytest.importorskip("gymnasium")
-
-    class Env(gymnasium.Env):
-        observation_space = gymnasium.spaces.Box(0.0, 1.0, (1,))
-        action_space = gymnasium.spaces.Discrete(2)
-
-        def __init__(self, reward):
-            self.reward, self.t = float(reward), 0
-
-        def reset(self, *, seed=None, options=None):
-            super().reset(seed=seed)
-            self.t = 0
-            return np.zeros(1, np.float32), {}
-
-        def step(self, action):
-            self.t += 1
-            return np.zeros(1, np.float32), self.reward, self.t >= 50, False, {}
-
-    amounts = np.array([0.1, -0.1, 0.7])
-    found = collect_gymnasium(Env, lambda obs, key: jnp.int32(0), amounts, jax.random.key(0), num_rollouts=1)
-    for value, amount in zip(np.asarray(found)[:, 0], amounts, strict=True):
-        assert Fraction(float(value)) <= exact_sum([amount] * 50) < above(value)

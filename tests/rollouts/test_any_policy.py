@@ -122,21 +122,6 @@ def test_observations_in_a_dict():
     np.testing.assert_array_equal(found, collect_gymnasium(make_lake, by_table, LAKES, KEY, num_rollouts=20))
 
 
-def test_taxi_whose_table_is_looked_up_by_the_action():
-    def make(name):
-        return gymnasium.make(name, max_episode_steps=10)
-
-    def predict(observation, deterministic):
-        return np.zeros(len(observation), np.int64), None
-
-    name = "Taxi-v4" if "Taxi-v4" in gymnasium.registry else "Taxi-v3"
-    model = Model()
-    model.predict = predict
-    for policy in (model, lambda obs: 0, lambda obs, key: jnp.int32(0), lambda obs: np.array(0)):
-        found = collect_gymnasium(make, policy, [name], KEY, num_rollouts=3)
-        np.testing.assert_array_equal(found, -10.0)
-
-
 class Parts(gymnasium.Env):
     """Takes actions of several parts; pays what they add up to."""
 

@@ -223,8 +223,6 @@ def test_it_fails_at_most_with_delta():
         ({"until": [0.1, 0.2]}, "until has 2 entries; expected one, or one for each of 1 thresholds"),
         ({"delta": 2.0}, "delta is 2"),
         ({"beta": 0.0}, "beta is 0"),
-        ({"thresholds": np.nan}, "thresholds is nan"),
-        ({"give_up": 1.0}, "give_up is 1.0"),
         ({"binary": True, "max_rollouts_per_task": 2001}, "binary needs a number of at most 2000"),
         ({"max_rollouts_per_task": 0}, "max_rollouts_per_task is 0"),
     ],

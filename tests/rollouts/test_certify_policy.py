@@ -87,12 +87,8 @@ def test_other_values_do_not_compile_again():
     ("changes", "words"),
     [
         ({"delta": 2.0}, "delta is 2; expected a probability"),
-        ({"delta": [0.1, 0.2]}, r"delta has shape \(2,\); expected a scalar"),
         ({"beta": 1.5}, "beta is 1.5; expected a probability"),
-        ({"beta": 1e-60}, "beta is 1e-60; expected a probability that float32 can tell from 0"),
         ({"thresholds": [0.1, np.nan]}, r"thresholds\[1\] is nan"),
-        ({"thresholds": [[0.1], [0.2]]}, r"thresholds have shape \(2, 1\)"),
-        ({"thresholds": []}, r"thresholds have shape \(0,\)"),
         ({"bound": "none"}, "bound is 'none'"),
         ({"method": "none"}, "method is 'none'"),
         ({"num_tasks": 0}, "num_tasks is 0"),

@@ -23,11 +23,8 @@ pytest.importorskip("filelock")
         (COINS, {"tasks": ["a", "b\n"]}, "tasks hold 'b\\n'; expected labels of printable characters, at most 200"),
         (COINS, {"tasks": ["a", 3]}, "tasks hold 3; expected labels of printable characters, at most 200"),
         (COINS, {"thresholds": 1.0}, "threshold is 1; expected one below 1, the largest possible value"),
-        (COINS, {"thresholds": np.nan}, "thresholds[0] is nan; expected a finite number"),
         (COINS, {"delta": 1.0}, "delta is 1; expected a probability in (0, 1)"),
         (COINS, {"delta": [0.1, 0.2]}, "delta has shape (2,); expected one number"),
-        (COINS, {"beta": 0.0}, "beta is 0; expected a probability in (0, 1)"),
-        (COINS, {"give_up": 1.0}, "give_up is 1.0; expected a number in [0, 1)"),
         (COINS, {"max_trials": 0}, "max_trials is 0; expected a whole number of at least 1"),
         (COINS, {"support": (0.0, 2.0)}, "support is (0, 2); binary returns have (0, 1)"),
         (COINS, {"support": (0.0,)}, "support is (0.0,); expected two numbers (a, b)"),
@@ -49,10 +46,7 @@ pytest.importorskip("filelock")
             "policies hold '\u2800'; expected labels of printable characters, at most",
         ),
         (WINS, {"policies": ["X", "b"], "blinded": True}, "expected X and Y, for policies with other names"),
-        (WINS, {"delta": 0.0}, "delta is 0; expected a probability in (0, 1)"),
         (WINS, {"delta": [0.1]}, "delta has shape (1,); expected one number"),
-        (WINS, {"margin": 1.0}, "margin is 1; expected at least 0, and below 1, the largest possible difference"),
-        (WINS, {"support": (0.0, np.inf)}, "support is (0, inf); a difference needs a finite upper end"),
         (WINS, {"support": (0.0,)}, "support is (0.0,); expected two numbers (a, b)"),
         (WINS, {"max_pairs": 0}, "max_pairs is 0; expected a whole number of at least 1"),
         (
@@ -60,7 +54,6 @@ pytest.importorskip("filelock")
             {"max_pairs": 5},
             "max_pairs (--pairs) is 5, within which no policy is shown to be better even if it wins",
         ),
-        (WINS, {"max_pairs": 3000}, "is 3000; binary needs a number of at most 2000"),
     ],
 )
 def test_what_cannot_be_declared(begin, changed, message, tmp_path):

@@ -99,12 +99,6 @@ def test_leaving_out_unfinished_tasks_fails_more_often(coins):
     assert not is_at_most(failures(epsilon), DELTA)
 
 
-def test_episodes_that_broke_off_count_as_the_worst_return(coins):
-    lost = np.random.default_rng(3).random(coins.shape) < 0.2
-    worst = np.where(lost, 0, coins).astype(np.float32)
-    assert is_at_most(failures(certify_sequential(worst, THRESHOLD, **COIN).epsilon), DELTA)
-
-
 # --- refusals -----------------------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from conftest import x64_context
-from scipy import stats
 
 from jaxcert.numerics import _elementary
 from jaxcert.sequential import certify_sequential
@@ -67,22 +66,6 @@ def test_wealth_beyond_the_type_stays_and_passes():
     found = certify_sequential(x, 1e-6, support=(0, 1), delta=0.5, beta=0.05)
     assert int(found.num_violations[0]) == 0
     assert int(found.num_rollouts_used[0, 0]) == 1
-
-
-@pytest.mark.parametrize("kind", ["coins", "uniform"])
-def test_a_task_just_below_the_threshold_passes_at_most_with_beta_at_any_time(kind):
-    """And nearly as often, so that a larger beta than stated would be seen; just above it passes far more often."""
-    num_tasks, beta = 20_000, 0.05
-    rng = np.random.default_rng(1)
-    x = rng.random((num_tasks, 400), np.float32)
-    x = (x < 0.8).astype(np.float32) if kind == "coins" else x
-    mean = 0.8 if kind == "coins" else 0.5
-    settings = {"support": (0, 1), "delta": 0.1, "beta": beta, "give_up": 0.0, "validate": False}
-    found = certify_sequential(x, [mean * 0.8, mean, mean * 1.0001], **settings)
-    passed = num_tasks - np.asarray(found.num_violations)
-    assert stats.binomtest(int(passed[2]), num_tasks, beta, alternative="greater").pvalue > 1e-4
-    assert passed[2] > 0.3 * beta * num_tasks
-    assert passed[0] > 0.9 * num_tasks
 
 
 @pytest.mark.parametrize("support", [(0.0, 1.0), (-1e38, 1e38), (-3e38, 3e38), (0.0, np.inf), (1.0, 1 + 4e-7)])

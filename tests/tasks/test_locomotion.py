@@ -91,6 +91,17 @@ def tensor(inertia, quat):
     return rotation @ np.diag(np.asarray(inertia, float)) @ rotation.T
 
 
+def beside(name: str, seed: int):
+    """A scaled environment, its first state, and MuJoCo's data in the same posture."""
+    environment = ROBOTS[name]().environment(Task(jnp.float32(1.3), jnp.float32(0.7)))
+    state = jax.jit(environment.reset)(jax.random.key(seed))
+    model = compiled(name, 1.3, 0.7)
+    model.opt.timestep, model.opt.iterations = 0.01 if name == "cheetah" else 0.0025, 50
+    data = mujoco.MjData(model)
+    data.qpos[:] = state.data.qpos
+    return environment, state, model, data
+
+
 @pytest.mark.parametrize(("mass", "size"), SCALES)
 def test_the_scaled_model_is_the_one_that_mujoco_compiles(robot, mass, size):
     name, shared = robot
@@ -112,15 +123,8 @@ def test_the_scaled_model_is_the_one_that_mujoco_compiles(robot, mass, size):
 def test_steps_are_those_of_mujoco(robot):
     """Twenty steps with fixed actions from one posture; contacts are solved alike up to single precision."""
     name, _ = robot
-    env = ROBOTS[name]()
-    task = Task(jnp.float32(1.3), jnp.float32(0.7))
-    environment = env.environment(task)
-    state = jax.jit(environment.reset)(jax.random.key(0))
+    environment, state, model, data = beside(name, 0)
     actions = 0.3 * np.random.default_rng(0).uniform(-1, 1, (20, environment.action_size))
-    model = compiled(name, 1.3, 0.7)
-    model.opt.timestep, model.opt.iterations = 0.01 if name == "cheetah" else 0.0025, 50
-    data = mujoco.MjData(model)
-    data.qpos[:] = state.data.qpos
     step = jax.jit(environment.step)
     for action in actions:
         state = step(state, jnp.asarray(action, jnp.float32))
@@ -133,12 +137,7 @@ def test_steps_are_those_of_mujoco(robot):
 def test_observation_and_reward_are_those_of_the_suite(robot):
     """After one step, from what MuJoCo has, with the formulas written out again."""
     name, _ = robot
-    environment = ROBOTS[name]().environment(Task(jnp.float32(1.3), jnp.float32(0.7)))
-    state = jax.jit(environment.reset)(jax.random.key(1))
-    model = compiled(name, 1.3, 0.7)
-    model.opt.timestep, model.opt.iterations = 0.01 if name == "cheetah" else 0.0025, 50
-    data = mujoco.MjData(model)
-    data.qpos[:] = state.data.qpos
+    environment, state, model, data = beside(name, 1)
     action = np.full(6, 0.4)
     after = jax.jit(environment.step)(state, jnp.asarray(action, jnp.float32))
     data.ctrl[:] = action
@@ -192,18 +191,12 @@ class Reference:
         self.returns = returns[chosen]
         self.tasks = Task(*(jnp.asarray(scale[chosen], jnp.float32) for scale in scales))
 
-    def act(self, params, obs, key):
-        return self._act(params, obs, jax.nn.silu, jnp)
-
-    def act_on_the_host(self, obs):
-        return self._act(self.params, obs, lambda x: x / (1 + np.exp(-x)), np)
-
     @staticmethod
-    def _act(params, obs, silu, xp):
+    def act(params, obs, key):
         x = (obs - params["obs_mean"]) / params["obs_std"]
         for i in range(4):
-            x = silu(x @ params[f"w{i}"] + params[f"b{i}"])
-        return xp.tanh((x @ params["w4"] + params["b4"])[..., :6])
+            x = jax.nn.silu(x @ params[f"w{i}"] + params[f"b{i}"])
+        return jnp.tanh((x @ params["w4"] + params["b4"])[..., :6])
 
 
 def assert_same_means(got, wanted):
