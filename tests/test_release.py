@@ -71,3 +71,13 @@ def test_they_make_the_same_targets_of_the_makefile():
     assert made(WORKFLOW) == made(SCRIPT)
     assert made(SCRIPT) <= targets()
     assert {"lint", "docs", "budget", "long-tests", "core", "oldest", "newest", "proofs"} <= made(SCRIPT)
+
+
+def test_tests_that_a_target_names_are_there():
+    """In an environment of its own one that is gone is noticed late."""
+    named = re.findall(r"([\w./]*\w\.py)\b(?:::(\w+))?", text("Makefile"))
+    assert len(named) > 20
+    for file, test in named:
+        found = [path for path in (ROOT / "tests" / file, ROOT / file.removeprefix("../../")) if path.is_file()]
+        assert found, file
+        assert test in found[0].read_text()

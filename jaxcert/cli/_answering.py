@@ -103,7 +103,7 @@ def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str],
         locked.check_design(data[0])
     show(f"certifying {len(data[0].tasks)} tasks")
     found = _certified(Answer(request, data, settings))
-    return found if data[1:] else found._replace(findings=_findings(found))
+    return found._replace(findings=_findings(found)) if len(data) == max(1, len(request.metrics)) else found
 
 
 def _certified(answer: Answer) -> Answer:
@@ -117,22 +117,30 @@ def _certified(answer: Answer) -> Answer:
 
 
 def _findings(answer: Answer) -> tuple[Finding, ...] | None:
-    """Likely mistakes, as warnings (``strict``: an error); None without a support, or single rollouts to look at."""
-    (data,), settings, questions = answer.data, answer.settings, answer.request.questions
-    if answer.support is None or not data.has_rollouts:
-        return None
-    of_data: dict[str, Any] = {"bound": default_bound(None, data.returns)}  # of a question that leaves it open
-    of_data |= {name: settings[name] for name in ("support", "delta", "bound", "method") if name in settings}
-    listed = all(question.listed and question.takes("bound") for question in questions)
-    found = diagnose(data.returns, where=data.where, listed=listed, **of_data)
+    """Likely mistakes, as warnings (``strict``: an error); None without a support, or single rollouts to look at.
+
+    Of several requirements, those of each metric.
+    """
+    settings, questions, options = answer.settings, answer.request.questions, answer.request.asking.options
+    of_metrics = questions[0].metrics(options)
     # Do not advise another method if the question has only one, nor another bound for new tasks or trials in a row.
-    in_a_row = answer.request.asking.options.get(IN_A_ROW.name, 1) > 1
-    has_choice = not in_a_row and (listed or all(question.chooses_method for question in questions))
-    findings = tuple(each for each in found if has_choice or each.name != WEAKER_BOUND)
-    for finding in findings:
-        if answer.request.strict:
-            raise ValueError(f"{data.path}: {finding}")
-        warnings.warn(f"{data.path}: {finding}", UserWarning, stacklevel=2)
+    listed = all(question.listed and question.takes("bound") for question in questions)
+    in_a_row = options.get(IN_A_ROW.name, 1) > 1
+    has_choice = not (in_a_row or of_metrics) and (listed or all(question.chooses_method for question in questions))
+    given = {name: settings[name] for name in ("delta", "bound", "method") if name in settings}
+    findings, supports = None, [each or (0, 1) for each in of_metrics.values()] or [answer.support]
+    for data, support in zip(answer.data, supports, strict=True):
+        if support is None or not data.has_rollouts:
+            continue
+        known = {"bound": default_bound(None, data.returns), "support": support, "where": data.where, **given}
+        found = diagnose(data.returns, listed=listed, **known)
+        place = f"{data.path}: " + (f"{data.columns.value}: " if of_metrics and data.columns else "")
+        kept = [each for each in found if has_choice or each.name != WEAKER_BOUND]
+        for finding in kept:
+            if answer.request.strict:
+                raise ValueError(f"{place}{finding}")
+            warnings.warn(f"{place}{finding}", UserWarning, stacklevel=2)
+        findings = (*(findings or ()), *kept)
     return findings
 
 

@@ -34,7 +34,10 @@ _MIXED = re.compile("[0-9][a-zA-Z]")
 _COUNTED, _NUMBERED = re.compile(r"(.+?)\s*#\s*([0-9]+)"), re.compile(r"([^0-9]*)([0-9]{1,9})", re.ASCII)
 _SELECTED = {"best", "bo", "maj", "pass"}
 _BEST = re.compile(r"(?<![^\W_])(best|bo|maj)[\W_]*(of[\W_]*)?[0-9]|pass(@|_at_)[0-9]")
-_STEPS, _BEFORE_NUMBER = re.compile("[0-9.]+[kKmM]"), re.compile(r"([^\W\d_]+)[\W_]*(?=[0-9])")
+_STEPS = re.compile("[0-9.]+[kKmM]")
+# The words before and after a number; what no number of a trial has: decimals, per cent, powers, a unit behind it.
+_BESIDE_NUMBER = re.compile(r"([^\W\d_]*)[\W_]*[0-9.]+[\W_]*([^\W\d_]*)")
+_NO_NUMBER = re.compile(r"[0-9][.][0-9]|[0-9]\s*%|[0-9]e-?[0-9]|^[0-9]+[a-zA-Z]+$")
 _REMARK = re.compile(r"[(\[{][^)\]}]*")
 _OF_POLICY = re.compile(rf"(?<![^\W_])({'|'.join(WORDS.policies)})\s*[=:]", re.IGNORECASE)
 _FIRST_WORD, _LAST_WORD = re.compile(r"([^\W_]+)[\W_]+(.+)"), re.compile(r"(.+?)[\W_]+([^\W_]+)[\W_]*")
@@ -123,18 +126,19 @@ def _are_moments(it: Labels) -> bool:
     """As ckpt_1 and ckpt_2, or 1000, 2000 and 3000, or 0.5M and 1M; and trials that number anything but trials."""
     if it.of == "tasks" and len(it.texts) < 3:
         return False
-    words = WORDS.policies | WORDS.known_policies | WORDS.labelled_moments
-    stems = {DIGITS.sub("", text) for text in it.texts}
+    stems = {DIGITS.sub("0", text) for text in it.texts}
     told = words_in(*stems) if len(stems) == 1 else set()
-    if it.of == "trials" and not told <= WORDS.labelled_trials:
+    if it.of == "trials" and not (told <= WORDS.labelled_trials and not all(map(_NO_NUMBER.search, it.texts))):
         return True
     found = [each for text in it.texts if (each := _LONG_NUMBER.fullmatch(text))]
     is_long = len(found) == len(it.texts) > 2 and len({each[1] + each[4] for each in found}) == 1
     step = math.gcd(*np.diff(np.asarray([*map(_long_number, found)], object))) if is_long else 0
     are_steps = len(it.texts) > 2 and all(map(_STEPS.fullmatch, it.texts))
-    before = {*_BEFORE_NUMBER.findall(it.first.lower())} & WORDS.labelled_moments
-    tells_of = told & WORDS.weights or (told & words and (before or told <= words | WORDS.beside_moments))
-    return bool(it.of == "tasks" and tells_of) or step >= _LONG_STEP or are_steps
+    words = WORDS.policies | WORDS.known_policies | WORDS.labelled_moments
+    beside = {word for pair in _BESIDE_NUMBER.findall(it.first.lower()) for word in pair} & WORDS.sure_moments
+    tells_of = beside or told & WORDS.weights or (told & words and told <= words | WORDS.beside_moments)
+    least = _LONG_STEP if it.of == "tasks" else _LONG_STEP / 10
+    return bool(it.of == "tasks" and len(stems) == 1 and tells_of) or step >= least or are_steps
 
 
 def _long_number(found: re.Match[str]) -> int:

@@ -101,7 +101,7 @@ def running(it: Outcomes) -> Found:
     """They never fall and often rise from trial to trial of a task.
 
     Outcomes in an order of chance do so with a probability of at most 2**-10. Rows without numbers may be sorted: of
-    them single outcomes are looked at only if they count up by one at most.
+    them single outcomes are looked at only if they count up by one at most. Columns of trials have an order.
     """
     tasks, trial, counts = it.read.task.places, it.read.trial, it.counts
     is_known = trial is not None and trial.are_numbers
@@ -109,7 +109,9 @@ def running(it: Outcomes) -> Found:
     order = np.lexsort((numbers, tasks))
     same = np.diff(tasks[order]) == 0
     rises = [np.diff(each[order].astype(np.float64))[same] for each in counts]
-    is_known |= len(counts) > 1 or bool(np.all(np.isin(rises[0], (0, 1))) and counts[0].max() > 1)
+    is_known |= max(len(counts), len(it.read.values)) > 1 or bool(
+        np.all(np.isin(rises[0], (0, 1))) and counts[0].max() > 1
+    )
     return is_known and all(np.all(each >= 0) for each in rises) and bool(np.sum(rises[-1] > 0) >= _FEWEST_RISES)
 
 

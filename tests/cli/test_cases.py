@@ -133,6 +133,29 @@ def test_counts_in_json_are_proposed_with_all_that_has_to_be_said(place):
     """)
 
 
+def test_columns_of_trials_that_are_copies_are_asked_about():
+    table("w.csv", "task,s1,s2,s3,s4", [(f"t{i}x", 1, int(i % 3 > 0), 1, int(i % 3 > 0)) for i in range(30)])
+    session(f"certify w.csv {DELTA} --threshold 0.5 --value s1,s2,s3,s4 ~> the outcomes of each task repeat 2 times")
+
+
+def test_columns_that_never_fall_are_asked_about():
+    table(
+        "w.csv", "task,try1,try2,try3", [(f"t{i}x", int(i % 4 > 2), int(i % 4 > 1), int(i % 4 > 0)) for i in range(30)]
+    )
+    session(f"certify w.csv {DELTA} --threshold 0.5 --value try1,try2,try3 ~> never fall from trial to trial")
+
+
+def test_the_metrics_of_requirements_are_looked_at_as_returns_are():
+    rng = np.random.default_rng(0)
+    rows = [(f"t{i}x", j, rng.random(), cost) for i, cost in enumerate(rng.random(30) / 3) for j in range(10)]
+    table("m.csv", "task,trial,reward,mean_cost", rows)
+    asked = "--requirement 'reward >= 0.3 in 0 1' --requirement 'mean_cost <= 0.5 in 0 1' --complete"
+    session(f"""
+        certify m.csv {DELTA} {asked} ~> m.csv: mean_cost: | [constant-tasks] | With confidence
+        certify m.csv {DELTA} {asked} --strict => m.csv: mean_cost: | [constant-tasks]
+    """)
+
+
 def test_a_column_id_is_proposed_as_the_task():
     table("r.csv", "id,reward", [(i // 4, i % 3 > 0) for i in range(120)])
     session(f"certify r.csv {DELTA} --threshold 0.5 => --task id")
