@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from cli_harness import lines_of, session, table
 

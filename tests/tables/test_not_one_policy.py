@@ -462,7 +462,7 @@ TASKS_TELL, TRIALS_TELL = (f"labels of {of} are such as .* if these tell policie
         *((label, "{0}", "") for label in ("1.{0}", "403e66{0}", "{0:03}", "pick-v{0}", "task1{0}|task1{0}0", "{0}0")),
         *((label, "{0}", "") for label in ("arm_reach_{0}", "step_stool_{0}", "{0}", "8f3a9{0}", "os/8f3a9{0}")),
         *((label, "{0}", "") for label in ("2026-01-0{0}", "mug_object0{0}")),
-        *((x, "{0}", TASKS_TELL) for x in ("it{0}", "0.{0}M frames", "{0}e5", "{0}00_000", "lr={0}e-4", "{0}000.0")),
+        *((x, "{0}", TASKS_TELL) for x in ("it{0}", "0.{0}M frames", "1{0}e5", "{0}00_000", "lr={0}e-4", "1{0}000.0")),
         *((x, "{0}", TASKS_TELL) for x in ("dagger_iter_{0}", "last-v{0}.ckpt", "actor_{0}.onnx", "llama-{0}b")),
         *((x, "{0}", TASKS_TELL) for x in ("after {0} episodes", "{0}B tokens", "{0} demos", "update_{0}")),
         *(("{0}", x, TRIALS_TELL) for x in ("lr=0.{0}", "config{0}", "prompt_{0}", "human_demo_{0}", "net{0}")),
