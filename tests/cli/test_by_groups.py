@@ -6,12 +6,10 @@ import re
 import numpy as np
 import pytest
 from cli_harness import command, session, table
-from matplotlib.pyplot import figure
 from report.alterations import altered
 
-from jaxcert import certify, certify_suite_mean
+from jaxcert import certify
 from jaxcert.certificates import floor_to
-from jaxcert.cli import _answer_files
 from jaxcert.tables import read_returns
 
 GROUPS = ("kitchen", "office", "lab, wet")
@@ -130,19 +128,3 @@ def test_a_page_has_a_row_for_each_group(folder):
         BY --report g.html --force --suite --threshold 0.5,0.6 --each-task
         BY --report g.html --force --threshold 0.5 --safety 0.5 => shows thresholds or safeties
     """)
-
-
-def test_a_plot_of_groups_has_what_is_certified_and_what_was_observed(folder, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(_answer_files, "plot_intervals", lambda rows, **_: drawn.append(rows) or figure().gca())
-    run("""
-        BY --plot a.png --threshold 0.5 --json g.json
-        BY --plot a.png --force --suite --mean
-    """)
-    for name, record in records(folder):
-        observed = np.mean(of_group(name).mean(axis=1) >= 0.5)
-        assert drawn[0][name][:2] == pytest.approx((record["rows"][0]["safety"], observed))
-    for name, row in drawn[1].items():
-        mean = float(certify_suite_mean(of_group(name), delta=np.nextafter(0.02, 0)).mean)
-        assert row[:2] == pytest.approx((mean, of_group(name).mean()))
-    assert len(drawn) == 2

@@ -3,8 +3,6 @@
 import json
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from cli_harness import lines_of, session, table
 
@@ -21,11 +19,6 @@ def stored(path, value):
 def said(script):
     """The end of what a session says."""
     return session(script).splitlines()[-1]
-
-
-def test_returns_of_several_seeds_have_a_way_on():
-    np.savez("r.npz", returns=np.ones((5, 12, 30)))
-    session(f"certify r.npz {NEW} --support 0 1 => certify it at delta / 5")
 
 
 def test_a_rate_is_verified_as_it_was_read():
@@ -80,16 +73,6 @@ def test_evaluations_of_rllib_are_the_last_ones_and_no_iteration_is_a_task():
     """)
 
 
-def test_lists_of_messages_do_no_harm():
-    rows = [
-        {"example_id": i // 2, "trial": i % 2, "reward": i % 3 > 0, "prompt": [{"role": "user"}]} for i in range(20)
-    ]
-    pq.write_table(pa.Table.from_pylist(rows), "r.parquet")
-    for path in ("r.parquet", lines_of("r.jsonl", rows)):
-        read = "10 tasks from example_id, 2 trials from trial, success from reward"
-        session(f"certify {path} {LIST} ~> {read} | With confidence")
-
-
 def test_vanished_tasks_are_named():
     table("r.csv", "task,trial,reward", [(task, i, 1) for task in range(50) if task % 10 != 3 for i in range(4)])
     lines_of("list.txt", range(50))
@@ -106,11 +89,6 @@ def test_episodes_of_an_older_lerobot_are_read():
     held = [{"episode_ix": i, **rewards, "success": i % 4 > 0, "seed": 1000 + i} for i in range(20)]
     stored("eval_info.json", {"per_episode": held, "aggregated": {}})
     session(f"certify eval_info.json {NEW} ~> 20 tasks, 1 rollout each | With confidence")
-
-
-def test_copies_are_warned_of():
-    table("r.csv", "task,trial,success", [(t, i, t % 3 // 2) for i in range(10) for t in range(32)])
-    session(f"certify r.csv {NEW} ~> have the same return in all their rollouts")
 
 
 def test_a_recipe_of_ones_own(there):
@@ -154,25 +132,6 @@ def test_counts_in_json_are_proposed_with_all_that_has_to_be_said(place):
         PROPOSED --json c.json ~> 30 tasks | With confidence
         verify c.json r.json
     """)
-
-
-def test_a_role_is_proposed_by_a_name_that_says_nothing_else():
-    """A column of rates of learning is no trial and no task, as little as names of runs or the labels of answers."""
-    table("sweep.csv", "task,seed,lr,success", [(f"t{i // 4}x", 0, f"{i + 1}e-5", i % 3 > 0) for i in range(80)])
-    table("runs.csv", "task,run_name,success", [(f"t{i // 4}x", f"lr{i % 4}-{i:06x}", i % 3 > 0) for i in range(80)])
-    table("gold.csv", "question_id,correct_label", [(f"q{i}", i % 2) for i in range(30)])
-    table("wide.csv", "lr,s1,s2", [(f"{i + 1}e-5", 1, i % 2) for i in range(30)])
-    table("hours.csv", "training_hours,success_rate,episodes", [(i, 0.8, 10) for i in range(30)])
-    np.savez("obs.npz", observations=np.ones((30, 64)))
-    for name, without in {
-        "sweep.csv": "--trial lr",
-        "runs.csv": "--trial run_name",
-        "gold.csv": "--value correct_label",
-        "wide.csv": "--task",
-        "hours.csv": "--task",
-        "obs.npz": "--value observations",
-    }.items():
-        session(f"certify {name} {DELTA} --threshold 0.5 => !{without}")
 
 
 def test_columns_of_trials_that_are_copies_are_asked_about():

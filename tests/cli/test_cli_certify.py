@@ -136,16 +136,6 @@ def test_a_stdout_that_knows_ascii_only(samples, tmp_path):
     assert "\\u03b5.npz: 12 tasks" in done.out
 
 
-@pytest.mark.parametrize(
-    ("given", "meant"), [(["0.2,0.5"], ["0.2", "0.5"]), (["0.3, 2e-1", "0.7"], ["0.3", "0.2", "0.7"])]
-)
-def test_several_numbers(samples, given, meant):
-    options = [part for value in given for part in ("--threshold", value)]
-    status, out, _ = command("certify", samples / "r.npy", *SETTINGS, *options)
-    assert status == 0
-    assert [row[0] for row in rows(out)] == meant
-
-
 def test_likely_mistakes_are_warnings_and_with_strict_errors(tmp_path):
     luck = np.random.default_rng(2).uniform(-0.1, 0.1, 20)
     np.save(tmp_path / "r.npy", RETURNS * 0.8 + 0.1 + luck)
@@ -156,10 +146,3 @@ def test_likely_mistakes_are_warnings_and_with_strict_errors(tmp_path):
     assert err.endswith("[common-seeds]\n")
     assert "[common-seeds]" in refused(*arguments, "--strict", "--json", tmp_path / "c.json")
     assert not (tmp_path / "c.json").exists()
-
-
-def test_an_option_that_a_question_does_not_take_is_named_with_what_it_asks(tmp_path):
-    np.savez(tmp_path / "r.npz", returns=np.full((1, 1), 0.5))
-    settings = ("certify", tmp_path / "r.npz", "--support", 0, 1, "--delta", 0.5)
-    assert refused(*settings, "--suite", "--mean", "--safety", 0.5).endswith("); expected none\n")
-    assert f"{tmp_path / 'r.npz'}: 1 task, 1 rollout each, support [0, 1]\n" in command(*settings, "--mean").out

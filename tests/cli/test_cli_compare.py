@@ -80,15 +80,6 @@ def test_rows_in_another_order_are_matched_on_the_page():
     assert "pull (0.1), push (0.7), turn (0.7)" in page()
 
 
-def test_words_ask_what_their_questions_do():
-    for words, question in (
-        ("--mean", "--question mean_difference"),
-        ("--suite --mean", "--question suite_mean"),
-        ("--suite --each-task --threshold 0.1", "--question each_task --threshold 0.1"),
-    ):
-        assert run(f"COMPARE {words} -> With confidence") == run(f"COMPARE {question} -> With confidence")
-
-
 def test_a_margin_is_about_new_tasks():
     told = "--suite is given; the question 'improvement' is about new tasks"
     run(f"compare new.npz old.npz --margin 0 BASE --suite => {told}")

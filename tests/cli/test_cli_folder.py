@@ -4,18 +4,13 @@ import json
 import shutil
 from pathlib import Path
 
-import jax
-import jsonschema
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from cli_harness import session
-from conftest import x64_context
 
 import jaxcert
-from jaxcert.report import certificate_record, certificate_schema, verify, write_certificates
-from jaxcert.tables import read_summary
 
 N, M = 40, 30
 RNG = np.random.default_rng(0)
@@ -79,33 +74,6 @@ def test_every_kind_of_question_is_asked_of_a_folder(asked):
         FOLDER {asked} --json c.json ->
         verify c.json d -> ^verified: 1 certificate,
     """)
-
-
-@SLOW
-def test_successes_of_a_folder_are_attained_as_in_a_file():
-    success = np.random.default_rng(1).random((N, M)) < 0.9
-    rows = {"task": np.repeat(np.arange(N), M), "trial": np.tile(np.arange(M), N), "success": success.ravel()}
-    Path("s").mkdir()
-    pq.write_table(pa.table(rows), "s/a.parquet")
-    run("""
-        certify s --delta 0.01 --threshold 0.6 --json c.json -> bound clopper_pearson, method attained, beta auto
-        verify c.json s -> = verified: 1 certificate, 1 statement
-    """)
-    expected = jaxcert.certify(success, 0.6, delta=0.01)
-    assert record()["rows"][0]["num_violations"] == expected.num_violations[0]
-    np.testing.assert_allclose(record()["rows"][0]["safety"], expected.safety[0], rtol=1e-6)
-
-
-@pytest.mark.parametrize("x64", [False, pytest.param(True, marks=SLOW)])
-def test_records_of_folders_are_read_again_as_they_were(x64):
-    with x64_context(x64):
-        data = read_summary("d", support=(0, 1000), num_bins=50, across="day")
-        found = jaxcert.certify(data.returns, [100.0, 200.0], support=(0, 1000), delta=0.01, bound="hoeffding")
-        write_certificates("c.json", [certificate_record(found, support=(0, 1000), data=data)])
-    jsonschema.validate(json.loads(Path("c.json").read_text()), certificate_schema())
-    assert record()["settings"]["dtype"] == ("float64" if x64 else "float32")
-    assert jax.config.jax_enable_x64 is False
-    assert str(verify("c.json", "d")) == "verified: 1 certificate, 2 statements"
 
 
 def test_what_does_not_fit_is_refused():

@@ -236,17 +236,6 @@ def test_the_page_of_a_leaderboard_says_what_the_table_does(written):
     assert "http" not in re.sub(r' xmlns(:\w+)?="[^"]*"', "", text)
 
 
-def test_a_plot_shows_means_and_which_policies_are_not_told_apart(files, tmp_path):
-    """Written as text, so that it can be read: names in the order of their certified means, and their letters."""
-    plot = tmp_path / "plot.svg"
-    with mpl.rc_context({"svg.fonttype": "none"}):
-        out = said("compare", *files, *SETTINGS, "--plot", plot)
-    words = re.findall(r">([^<>]+)</text>", plot.read_text())
-    assert [word for word in words if word in POLICIES] == [*rows(out)]
-    assert [word for word in words if word in ("a", "b", "ab")] == ["a", "a", "b"]
-    assert "Leaderboard: certified with confidence 0.9" in words
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_policies_share_a_letter_if_and_only_if_they_are_not_told_apart(seed):
     rng = np.random.default_rng(seed)

@@ -203,7 +203,6 @@ BAD = {
         "task,return\na,1\n b ,1\na ,1\n"
     ),
     "line 3: the task is ' a', and was 'a'": "task,return\na,1\n a,0\n",
-    "line 3: the task is 'a\\u200b', and was 'a'": "task,return\na,1\na\u200b,1\n",
     "line 2: the task is '1.0', and was '1'": '{"task":1,"return":1}\n{"task":"1.0","return":1}\n',
     "line 2: the task is None; expected a label": '{"task":"a","return":1}\n{"task":null,"return":1}\n',
     "returns[0] of task b is 2; expected binary returns, 0 or 1": "task,return\nb,2\n",

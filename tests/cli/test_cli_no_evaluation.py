@@ -57,13 +57,6 @@ def test_a_learning_curve_is_refused_and_no_command_is_proposed(tmp_path, name):
     assert "moments of a training run are no tasks" in refused("certify", path, *ASKED, *chosen)
 
 
-def test_the_length_of_an_episode_and_counts_of_tokens_are_no_conditions(tmp_path):
-    rng = np.random.default_rng(0)
-    rows = [[t, j, rng.integers(10, 90), rng.integers(900), 1] for t in range(6) for j in range(3)]
-    path = write(tmp_path / "t.csv", ["task", "trial", "steps", "prompt_tokens", "success"], rows)
-    assert command("certify", path, *ASKED, "--strict", "--ignore", "steps", "--ignore", "prompt_tokens").status == 0
-
-
 def test_lists_and_dictionaries_in_cells_are_no_error(tmp_path):
     cells = [["a"], {"b": 1}, np.arange(2), None]
     for name in ("prompt", "model", "config", "category", "dataset"):
@@ -102,25 +95,3 @@ def test_no_traceback_and_no_statement_of_pooled_rows(tmp_path, seed):
     said = followed(write(tmp_path / "t.csv", names, rows, rng), *ASKED)
     if {"step", "iteration", "arm", "policy"} & set(names):
         assert said == []
-
-
-# Columns of which a name does not say alone what they are.
-UNSAID = {
-    "failures": "task,trial,failed\na,0,false\na,1,true\nb,0,false\nb,1,false\n",
-    "failures by another name": "task,trial,failure_outcome\na,0,0\na,1,1\nb,0,0\nb,1,0\n",
-    "not solved": "task,trial,not_solved\na,0,0\na,1,1\nb,0,0\nb,1,0\n",
-    "losses": "task,trial,loss\na,0,0.5\na,1,0.25\nb,0,0.5\nb,1,0.75\n",
-    "moments": "env_frames,seed,return\n1000,0,0.1\n1000,1,0.2\n2000,0,0.5\n2000,1,0.6\n",
-    "a clock": "Wall time,Value\n1.5,0.5\n2.5,0.6\n3.5,0.75\n",
-    "models": "llm,score\nx,0.5\ny,0.75\nz,0.25\n",
-    "one of two": "task,trial,return_std,return_mean\na,0,0.9,0.2\na,1,0.8,0.2\nb,0,0.9,0.2\nb,1,0.8,0.2\n",
-    "another policy's": "task,trial,success_control,success_new\na,0,1,0\na,1,1,0\nb,0,1,0\nb,1,1,0\n",
-}
-
-
-@pytest.mark.parametrize("name", UNSAID)
-def test_what_no_name_says_is_left_to_the_user(tmp_path, name):
-    (tmp_path / "t.csv").write_text(UNSAID[name])
-    message = refused("certify", tmp_path / "t.csv", "--mean", "--delta", 0.05)
-    assert "for example: jaxcert" not in message
-    assert "column" in message

@@ -3,7 +3,6 @@
 import json
 import re
 
-import numpy as np
 import pytest
 from cli_harness import proposed, session, table
 from tool_files import DROP, EVALPLUS, LEROBOT, TAU, TAU2, edited, monitor, written
@@ -25,15 +24,6 @@ def folder(there):
     for task in "abc":
         monitor(there / "runs" / task / "monitor.csv", [1.5, 2.5])
     return there
-
-
-def test_what_was_read_is_told_on_one_line():
-    np.savez("own.npz", returns=np.full((2, 2), 0.5))
-    read = "2 tasks, 2 rollouts each, support [0, 1] read as a LeRobot evaluation: 2 tasks, 4 rollouts, value successes"
-    session(f"""
-        certify lerobot.json --sampled {HALF} -> ^lerobot.json: {read}
-        certify own.npz --support 0 1 {HALF} -> !read as
-    """)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +88,6 @@ def test_unfinished_rollouts_are_counted_only_when_it_is_said_and_have_no_upper_
     session(
         f"""
         ASKED --sampled => {told}
-        ASKED --sampled --unfinished 1 => unfinished is 1; expected 0, the worst return that is possible
         ASKED --sampled --unfinished 0 --json c.json ~> {told}, counted as 0 | [weaker-bound]
         verify c.json cut.json -> = verified: 1 certificate, 1 statement; 1 without an outcome, counted as 0
         ASKED --sampled --unfinished 0 --question interval --complete => {told}, counted as 0 | or a question without an
@@ -164,21 +153,6 @@ def test_a_table_with_a_column_for_each_trial_is_told_what_is_expected(names):
         certify wide.csv --threshold 0.5 --trial '' => {told} | !for example
         certify wide.csv --threshold 0.5 --support 0 1 --delta 0.1 => all of these as value (--value '{names}')
     """)
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [(f"t{i}", 1, 0) for i in range(5)],
-        [(f"t{i // 2}", i / 7, 0.5) for i in range(8)],
-        [("a", "yes", 1), ("a", "no", 0), ("b", "yes", 1), ("b", "no", 0)],
-    ],
-)
-def test_returns_are_not_offered_as_episodes(rows):
-    table("r.csv", "task,first,second", rows)
-    told = session("certify r.csv --threshold 0.5 =>").strip()
-    assert told.endswith("--value with column names of a table with one row per trial")
-    assert "first" not in told.partition("expected")[2]
 
 
 def test_a_log_of_trials_is_no_file_of_returns_and_verify_says_which_files_it_needs():

@@ -53,23 +53,6 @@ def test_a_pilot_with_missing_rollouts_is_refused():
     assert "some tasks have fewer rollouts than others" in command(*asked.split()).err  # after a warning
 
 
-def test_certify_says_why():
-    asked = "--delta 0.01 --threshold 0.5 --threshold 0.99 --wanted 0.95 --safety 0.5"
-    few, low = (
-        "at threshold 0.5: 40 tasks can certify 0.8855 at most",
-        "no lower bound can pass 0.7412 with 10 rollouts",
-    )
-    session(f"certify pilot.npz {SUPPORT} {asked} -> Why not more {few} | 0.95 needs 95 | {low} | !at safety")
-
-
-def test_a_vacuous_certificate_says_why_unasked():
-    why = "Why not more at threshold 0.9: no lower bound can pass"
-    session(f"""
-        certify pilot.npz {SUPPORT} --delta 0.01 --threshold 0.5 --threshold 0.9 -> !at threshold 0.5: | {why}
-        certify pilot.npz {SUPPORT} --delta 0.01 --safety 0.99 -> at safety 0.9900: 40 tasks can certify 0.8912 at most
-    """)
-
-
 @pytest.fixture
 def trials():
     """Four trials of each of 60 tasks, as people have them; what is said of them."""
@@ -85,11 +68,6 @@ def test_how_many_more_tasks_is_answered_by_one_command(trials):
         r"safety 0\.8 not reached\. For 0\.8 with power 0\.9: about \d+ new tasks × 4 trials, or 60 × \d+", out
     )
     assert re.search(r"attained +\d+ +\d+ +0\.\d+ ", session(f"plan {trials} --safety 0.8 --max-rollouts 16 ->"))
-
-
-def test_a_design_of_successes_can_be_locked(trials):
-    session(f"plan {trials} --safety 0.8 --max-rollouts 4 --lock p.toml --design attained")
-    assert 'method = "attained"' in Path("p.toml").read_text()
 
 
 def test_how_many_tasks_show_that_one_policy_is_better():
@@ -137,7 +115,6 @@ def test_unfinished_rollouts_of_a_pilot_count_as_the_worst_when_it_is_said(folde
     session(f"""
         plan cut.json {given} --good 1 => {told}
         plan cut.json {given} --good 1 --unfinished 0 -> {told}, counted as 0
-        plan cut.json {given} --safety 0.3 --max-rollouts 2 --unfinished 0 -> {told}, counted as 0
         plan cut.json {given} --against whole.json --unfinished 0 -> {told}, counted as 0
         plan whole.json {given} --against cut.json --unfinished 0 => The worst return of B's unfinished rollouts
         plan --delta 0.05 --unfinished 0 => --unfinished is about rollouts of PILOT

@@ -98,18 +98,6 @@ def test_of_two_policies_they_are_about_one_minus_the_other(folder):
     assert "reward &gt;= 0.4 in 0 1" in page
 
 
-def test_a_file_with_witnesses_is_proven(folder):
-    run("""
-        certify m.csv RARE --json c.json --witness
-        verify --exact c.json m.csv -> proven: certificate 1, row 1 of 1: With confidence 0.9: on a new task
-        certify m.npz RARE --suite --json l.json --witness
-        verify --exact l.json m.npz -> proven: certificate 1, row 1 of 1: With confidence 0.9: on at least
-    """)
-    text = (folder / "c.json").read_text()
-    (folder / "c.json").write_text(text.replace("reward >= 0.4", "reward >= 0.3"))
-    run("verify --exact c.json m.csv => it was altered")
-
-
 def test_a_metric_is_the_column_of_its_name(folder):
     """Whoever writes another name into all places of a file has read another column."""
     run("certify m.csv EASIER --json c.json")

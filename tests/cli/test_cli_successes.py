@@ -70,12 +70,6 @@ def test_zeros_and_ones_are_successes_unless_a_support_says_otherwise(words):
     """)
 
 
-def test_a_protocol_that_leaves_columns_open_is_kept_by_the_one_that_can_be_meant():
-    table("two.csv", "task,trial,success,passed", [(*place, ok, "pass") for place, ok in np.ndenumerate(PASSED)])
-    told = "value is passed, the protocol locks no value; expected one that is read without"
-    run(f"lock p.toml HALF SIZE\ncertify two.csv --protocol p.toml --value passed => {told}")
-
-
 def test_a_safety_that_is_missed_with_unequal_numbers_of_trials_is_not_passed_over():
     Path("some.csv").write_text("".join(Path("words.csv").read_text().splitlines(keepends=True)[:-1]))
     unknown = "not for too few tasks alone; no more is known of unequal numbers of rollouts."

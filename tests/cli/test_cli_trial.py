@@ -162,16 +162,3 @@ def test_the_page_shows_what_is_printed(tmp_path, monkeypatch, begin, end, num_c
     shown = re.findall(r"^```text\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     assert (len(lines), len(shown)) == (num_commands, num_shown)
     assert all(text in printed for text in shown)
-
-
-def test_a_line_that_was_cut_short_is_told(log):
-    for _ in range(2):
-        said("add", log, "--task", "p1", "--success")
-    log.write_bytes(log.read_bytes()[:-9])
-    for words in (["next"], ["status"], ["add", "--task", "p1", "--failure"]):
-        name, *options = words
-        status, _, err = command("trial", name, log, *options)
-        assert status == 0
-        assert err.startswith(f"warning: {log}: its last line is incomplete")
-    assert command("trial", "next", log).err == ""
-    assert [trial.value for trial in Trials(log).trials] == [1.0, 0.0]

@@ -25,12 +25,6 @@ def test_a_new_figure_is_one_column_wide_and_given_axes_are_used():
     assert tuple(given[1].figure.get_size_inches()) == (7, 2)
 
 
-def test_a_band_says_that_its_points_hold_together():
-    returns = np.full((40, 20), 0.9, np.float32)
-    band = jaxcert.certify_band(returns, [0.2, 0.5], support=(0, 1), delta=0.05)
-    assert plot_certificates(band).get_xlabel() == "threshold B, all at once"
-
-
 def test_a_curve_says_of_which_tasks_and_policies_it_is():
     one = make_certificate()
     shifted = jaxcert.certify_shift(one, divergence="ratio", radius=2.0)

@@ -84,22 +84,6 @@ def test_what_cannot_be_drawn():
         plot_certificates({"a": one, "b": make_certificate(delta=0.02)})
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("c.txt", r"suffix '\.txt', expected one of .*\.png"), ("c", "suffix ''"), ("none/c.png", "does not exist")],
-)
-def test_where_no_figure_can_be_written(tmp_path, name, words):
-    with pytest.raises(ValueError, match=words):
-        save_figure(tmp_path / name, plot_certificates({"a": make_certificate()}))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_missing_matplotlib_is_named_with_its_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"matplotlib.*pip install '.\[plot\]'"):
-        plot_certificates({"a": make_certificate()})
-
-
 def test_what_is_not_needed_is_not_imported(tmp_path):
     (tmp_path / "trials.csv").write_text("task,trial,success\na,0,pass\na,1,fail\nb,0,pass\nb,1,pass\n")
     code = """if True:

@@ -93,13 +93,6 @@ def test_damaged_and_foreign_files(tmp_path, name):
         path.write_bytes(content)
 
 
-@pytest.mark.parametrize("ending", ["\r", "\n", "\r\n"])
-def test_every_kind_of_line_ending(tmp_path, ending):
-    path = tmp_path / "r.csv"
-    path.write_bytes(TABLE.replace("\n", ending).encode())
-    np.testing.assert_array_equal(read_returns(path).returns, X)
-
-
 @pytest.mark.parametrize("start", ["\n", "\r\n\r\n", "\ufeff\n"])
 def test_empty_lines_before_the_names_do_not_count(tmp_path, start):
     """Columns whose names were not seen would be guessed to be of numbers, and semicolons to be none."""
@@ -107,22 +100,6 @@ def test_empty_lines_before_the_names_do_not_count(tmp_path, start):
     path.write_bytes(f"{start}task;trial;success\n01;1;true\n2;1;false\n".encode())
     found = read_returns(path)
     assert (found.tasks.tolist(), found.returns.tolist()) == (["01", "2"], [[True], [False]])
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("r.csv", "its first line cannot be read as names of columns"),
-        ("r.npz", "not an .npz file"),
-        ("p.toml", "no protocol: "),
-        ("c.json", "is not JSON"),
-    ],
-)
-def test_what_a_foreign_file_is_not(tmp_path, name, words):
-    path = tmp_path / name
-    path.write_bytes(b"a = " + b"[" * 200_000)
-    with pytest.raises(ValueError, match=re.escape(f"{path}: {words}")):
-        READERS[name][1][0](path)
 
 
 @pytest.mark.parametrize(

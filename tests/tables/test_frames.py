@@ -243,13 +243,6 @@ def test_policies_are_paired_by_their_tasks():
         jaxcert.align_tasks()
 
 
-@pytest.mark.parametrize("label", [[], {}, [1], {"a": 1}])
-def test_lists_and_objects_are_no_labels(label):
-    table = pd.DataFrame({"task": [label, label, label], "success": [True, False, True]})
-    with pytest.raises(ValueError, match=r"column task holds .*, expected integers or text"):
-        from_frame(table, trial=None)
-
-
 DIFFERENT = [
     *(("max_steps", (500, 200)), ("temperature", (0.5, 0.7)), ("env_version", ("v1", "v2"))),
     *(("robot_name", ("franka", "xarm")), ("horizon", (9, 9, 8)), ("time_limit", ("60s", "30s"))),

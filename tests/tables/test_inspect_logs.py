@@ -208,14 +208,6 @@ def test_a_log_that_does_not_list_its_samples(tmp_path, document):
     np.testing.assert_array_equal(read_returns(path).returns, RIGHT)
 
 
-def test_a_run_that_was_cancelled_after_its_last_sample_is_refused_all_the_same(tmp_path, document):
-    document["status"] = "cancelled"
-    path = tmp_path / "log.json"
-    path.write_text(json.dumps(document))
-    refused(path, "its status is 'cancelled', expected 'success'; without them")
-    assert "its status is 'cancelled'" in read_returns(path, unfinished=0).told
-
-
 def test_an_archive_without_its_end_or_its_parts(tmp_path, document):
     whole = (KEPT / "letters.eval").read_bytes()
     path = tmp_path / "log.eval"

@@ -86,13 +86,6 @@ def test_rows_are_not_chosen_by_how_they_ended(tmp_path):
     assert "leaves out trials that all went badly" in command("certify", timeouts, *ASK, "--where", "status = ok").err
 
 
-def test_demonstrations_are_not_proposed_as_trials(tmp_path):
-    rows = [f"t{i}x,{j},{(i + j) % 5 > 0:d}" for i in range(20) for j in range(4)]
-    for name in ("demo", "demonstration"):
-        (tmp_path / "t.csv").write_text("\n".join([f"task,{name},success", *rows, ""]))
-        assert f"--trial {name}" not in refused("certify", tmp_path / "t.csv", *ASK)
-
-
 STEMS = ("policy{}", "ckpt_{}00", "arm{}_success", "agent{}", "epoch{}", "step_{}", "noise{}", "pass@{}")
 NUMBERED = [",".join(stem.format(i) for i in (1, 2, 3)) for stem in STEMS]
 # Columns as trials of their rows: those of several policies are none, those that may be versions are asked about.
@@ -150,6 +143,7 @@ IN_ANY = ("condition", "group", "setting", "variant", "suite", "robot_condition"
 OF_ENDINGS = ("failure_category", "arm_status", "agent_state", "model_output", "stop_condition")
 NO_OUTCOMES = "opponent_score expected_outcome success_threshold pass@5 pass_at_10 best_return any_success return_code"
 NO_OUTCOMES += " reward_hacking success_so_far pass^5 demo_success"
+RATES, RUNS = [f"{i + 1}e-5" for i in range(90)], [f"lr{i % 4}-{i:06x}" for i in range(90)]
 NO_TASKS = ("goal_reached", "curriculum_level", "task_duration", "train_env", "env_idx", "task_success")
 PEOPLE = [(f"t{i}x", who, trial, 1) for i in range(10) for who in "abcd" for trial in range(3)]
 SUITES = [(s, i, j, i + j > 2) for s in ("goal", "object") for i in range(10) for j in range(5)]
@@ -193,6 +187,22 @@ HINTS = [
     ),
     *(({"task": np.arange(30), x: 1}, f"ASK => !--value '{x}' | !--value {x}") for x in NO_OUTCOMES.split()),
     *(({x: np.arange(30), "success": True}, f"ASK => !--task {x}") for x in NO_TASKS),
+    *(
+        ({"task": SHORT["task"], x: entries, "success": True}, f"ASK => !--trial {x}")
+        for x, entries in (
+            ("demo", SHORT["trial"]),
+            ("demonstration", SHORT["trial"]),
+            ("lr", RATES),
+            ("run_name", RUNS),
+        )
+    ),
+    ({"question_id": np.arange(90), "correct_label": SHORT["trial"]}, "ASK => !--value correct_label"),
+    ({"lr": RATES, "s1": 1, "s2": SHORT["trial"]}, "ASK => !--task"),
+    ({"training_hours": np.arange(30), "success_rate": 0.8, "episodes": 10}, "ASK => !--task"),
+    *(
+        ({x: 1000 + np.arange(30), "score": 0.5}, "ASK => !for example | column")
+        for x in ("env_frames", "Wall time", "llm")
+    ),
     (of("task,operator,trial,success", PEOPLE), "ASK => operator, of which each task has every entry | !--task task"),
     (of("suite,task_id,episode,success", SUITES), "ASK => --task suite,task_id | suite = goal"),
     # Names of tasks that occur in each suite may be of the same tasks, under other conditions.
@@ -308,6 +318,8 @@ def test_a_task_in_a_partition_has_one_policy(tmp_path):
         *("task,success_5cm,success_10cm", "task,joint1,joint2", "task,x1,x2,outcome_x", "task,subgoal1,subgoal2"),
         *("task_difficulty,run,success", "item_price,run,success", "problem_size,run,success", "task,success,attempts"),
         *("problem,score,total", "problem,reward,total", "task,7b,70b"),
+        *(f"task,trial,{x}" for x in ("failed", "failure_outcome", "not_solved", "loss", "return_std,return_mean")),
+        "task,trial,success_control,success_new",
     ],
 )
 def test_nothing_is_proposed_that_a_name_does_not_say(tmp_path, header):
@@ -395,17 +407,6 @@ def test_records_of_a_recipe_are_looked_at_as_rows_of_a_table(tmp_path):
         read_returns(path, recipe=recipe)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-@pytest.mark.parametrize("entries", [range(3), range(40), np.linspace(0, 1, 12)], ids=["few", "many", "floats"])
-def test_columns_of_numbers_are_named_too(tmp_path, suffix, entries):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({**task_and_trial(), "success": rng.random(200) < 0.8, "nudges": rng.choice([*entries], 200)})
-    path = tmp_path / f"trials.{suffix}"
-    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
-    assert read_returns(path).unread == ("nudges",)
-    assert "all rows count as one policy: nudges\n" in command("choose", path).out
-
-
 def test_columns_of_a_folder_are_named(tmp_path):
     frame = pd.DataFrame({**task_and_trial(), "success": np.arange(200) % 4 > 0, "nudges": 1})
     (tmp_path / "runs").mkdir()
@@ -461,6 +462,11 @@ TASKS_TELL, TRIALS_TELL = (f"labels of {of} are such as .* if these tell policie
         *((label, "{0}", "") for label in ("1.{0}", "403e66{0}", "{0:03}", "pick-v{0}", "task1{0}|task1{0}0", "{0}0")),
         *((label, "{0}", "") for label in ("arm_reach_{0}", "step_stool_{0}", "{0}", "8f3a9{0}", "os/8f3a9{0}")),
         *((label, "{0}", "") for label in ("2026-01-0{0}", "mug_object0{0}")),
+        *((x, "{0}", TASKS_TELL) for x in ("it{0}", "0.{0}M frames", "1{0}e5", "{0}00_000", "lr={0}e-4", "1{0}000.0")),
+        *((x, "{0}", TASKS_TELL) for x in ("dagger_iter_{0}", "last-v{0}.ckpt", "actor_{0}.onnx", "llama-{0}b")),
+        *((x, "{0}", TASKS_TELL) for x in ("after {0} episodes", "{0}B tokens", "{0} demos", "update_{0}")),
+        *(("{0}", x, TRIALS_TELL) for x in ("lr=0.{0}", "config{0}", "prompt_{0}", "human_demo_{0}", "net{0}")),
+        *(("{0}", x, "") for x in ("run_{0}", "seed={0}", "take {0}", "Trial {0}", "run-7f3a2{0}")),
         ("{0}", "gpu1-{0}|gpu2-{0}", ""),
     ],
 )
@@ -534,12 +540,6 @@ def test_all_names_are_listed(tmp_path):
     assert all(name in told for name in many)
 
 
-def test_a_column_that_names_policies_without_repetition_is_told():
-    frame = pd.DataFrame({"task": [f"{t}x" for t in range(9) for _ in range(4)], "success": np.arange(36) % 3 > 0})
-    frame["video"] = [f"videos/{('pi0', 'act')[i % 2]}/{i}.mp4" for i in range(36)]
-    assert from_frame(frame, trial=None).unread == ("video",)
-
-
 @pytest.mark.parametrize("returns", [(20, 5), (5, 20), (5, 5)])
 @pytest.mark.parametrize("name", ["task_names", "tasks", "env_ids"])
 def test_labels_of_tasks_belong_to_rows_of_returns(tmp_path, returns, name):
@@ -573,22 +573,18 @@ def test_arrays_with_plural_names_and_what_stands_at_the_top_of_a_file_are_looke
     for file, other in {
         "of_rows": {"policies": [f"ppo_{i}" for i in range(20)]},
         "of_columns": {"checkpoints": 1000 * np.arange(8)},
-        "models": {"models": list("abcdefgh")},
         "lengths": {"lengths": np.arange(20.0)},
     }.items():
         np.savez(f"{file}.npz", returns=passed, **other)
     records = [{"task": f"p{i}x", "success": i % 9 > 0} for i in range(40)]
-    for name, around in {"best": {"best_of": 4}, "inner": {"config": {"best_of": 4}}}.items():
-        there.joinpath(f"{name}.json").write_text(json.dumps({**around, "results": records}))
+    there.joinpath("inner.json").write_text(json.dumps({"config": {"best_of": 4}, "results": records}))
     run = {"noise": 0.1, "seeds": [1, 2], "of": {"k": {}}, "results": records, "score": 0.9}
     there.joinpath("run.json").write_text(json.dumps({"run": run}))
     asked = "--threshold 0.5 --delta 0.1"
     session(f"""
         certify of_rows.npz {asked} -> one policy: policies
         certify of_columns.npz {asked} => rows of the same task differ in column 'checkpoint'
-        certify models.npz {asked} => rows of the same task differ in column 'model'
         certify lengths.npz {asked} -> With confidence
-        certify best.json {asked} --records results --trial '' -> same in all rows: best_of 4
         certify inner.json {asked} --records results --trial '' -> same in all rows: config.best_of 4
         certify run.json {asked} --records run.results --trial '' -> same in all rows: run.noise 0.1, run.seeds [1, 2]
     """)

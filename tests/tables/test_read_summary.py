@@ -228,11 +228,6 @@ def test_an_entry_that_is_no_return_or_task_is_refused(tmp_path, name, entries, 
     refused(tmp_path, f"{path}: {words}")
 
 
-def test_text_without_letters_is_no_task(tmp_path):
-    saved(tmp_path, "a.parquet", {"task": ["a", "", "b"], "score": [0.5] * 3})
-    refused(tmp_path, "row 2: task is empty, expected an entry")
-
-
 @pytest.mark.parametrize(
     ("other", "words"),
     [
@@ -288,10 +283,17 @@ def test_arguments_are_checked(tmp_path):
             read_summary(folder, **{"support": (0, 1), **words})
 
 
-def test_a_last_task_that_sums_up_others_is_refused(tmp_path):
-    table = pa.table({"task_id": ["a", "a", "b", "total"], "total_return": [1.0, 0.0, 1.0, 0.5]})
-    pq.write_table(table, tmp_path / "part-0.parquet")
-    refused(tmp_path, "ends with the entry 'total'")
+TABLES = [
+    ({"task": ["a", "", "b"], "score": [0.5] * 3}, "row 2: task is empty, expected an entry", {}),
+    ({"task": ["a", "a", "b", "total"], "score": [1.0, 0.0, 1.0, 0.5]}, "ends with the entry 'total'", {}),
+    ({"task": [*"abc"], "incorrect": [True, False, True]}, "is named after failures", {"value": "incorrect"}),
+]
+
+
+@pytest.mark.parametrize(("columns", "words", "options"), TABLES)
+def test_what_is_refused_of_a_single_table_is_refused_of_a_folder(tmp_path, columns, words, options):
+    saved(tmp_path, "a.parquet", columns)
+    refused(tmp_path, words, **options)
 
 
 LABELS = {
@@ -313,11 +315,6 @@ def test_advice_on_a_folder_names_no_options_for_rows(tmp_path):
     saved(tmp_path, "a.parquet", rows().append_column("mode", pa.array(["left", "right"] * (N * M // 2))))
     with pytest.warns(UserWarning, match="in column 'mode', of few entries: .* expected rows of one of them$"):
         read_summary(tmp_path, support=(0, 1))
-
-
-def test_an_outcome_of_a_folder_is_no_failure(tmp_path):
-    saved(tmp_path, "a.parquet", {"task": [*"abc"], "incorrect": [True, False, True]})
-    refused(tmp_path, "is named after failures, not successes", support=None, value="incorrect")
 
 
 @pytest.mark.parametrize("name", ["frame_index", "frame_idx", "t"])

@@ -191,19 +191,6 @@ def test_policies_in_the_column_of_trials_are_warned_of(tmp_path):
     assert read_returns(saved(tmp_path, "r.csv", f"task,run,solved\n{numbered}"), strict=True).returns.shape == (6, 3)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl", "arrow"])
-def test_words_that_no_name_explains_are_warned_of_in_every_kind_of_file(tmp_path, suffix):
-    rows = [row | {"hand": "left" if row["trial"] % 2 else "right"} for row in ROWS if row["trial"] < 4]
-    path = tmp_path / f"r.{suffix}"
-    table = pa.Table.from_pylist(rows)
-    if suffix == "jsonl":
-        saved(tmp_path, path.name, lines(rows))
-    else:
-        {"parquet": pq.write_table, "arrow": feather.write_feather, "csv": pyarrow.csv.write_csv}[suffix](table, path)
-    with pytest.warns(UserWarning, match="rows of the same task differ in column 'hand', of few entries"):
-        read_returns(path)
-
-
 @pytest.mark.parametrize("header", ["task,success,trials", "task,passed,total", "task,score,num_trials", "task,pass,n"])
 def test_a_column_that_may_count_trials_is_a_question(tmp_path, header):
     """Read as one trial each, 1 success of 10 in each task would be certain success."""

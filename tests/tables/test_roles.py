@@ -63,12 +63,6 @@ def test_conditions_that_choose_nothing_or_too_much(table, where, said):
     refused(table(ARMS), said, value="success", where=where)
 
 
-def test_without_a_condition_two_policies_are_none(table):
-    path = table(ARMS.replace(",0,windy", ",3,windy").replace(",1,windy", ",4,windy").replace(",2,windy", ",5,windy"))
-    refused(path, "rows of the same task differ in column 'arm'")
-    refused(path, "where=['arm = clean'] (--where)")
-
-
 def test_a_label_may_have_parts(table):
     path = table(
         "layout,style,trial,passed\n" + "".join(f"{i},{s},{t},yes\n" for i in "12" for s in "xy" for t in "01")
@@ -194,17 +188,6 @@ def test_arms_drawn_at_random_are_asked_about(table, m):
     arms = [f"{task},{trial},{rng.choice(['red', 'blue'])},{str(won).lower()}" for task, trial, won in rows[:-1]]
     with pytest.warns(UserWarning, match=r"in column 'colour', of few entries: .* of one of them \(--where"):
         read_returns(table("\n".join(["task,trial,colour,success", *arms, ""])))
-
-
-def test_the_order_of_counted_trials_is_drawn_for_each_task(tmp_path):
-    """Or all tasks with the same counts would succeed in the same trials."""
-    path, recipe = tmp_path / "r.json", tmp_path / "r.toml"
-    path.write_text('{"tasks": [' + ",".join(f'{{"id": {i}, "won": 10, "of": 20}}' for i in range(40)) + "]}")
-    recipe.write_text('name = "a tool of mine"\nrecords = "tasks.*"\ntask = "id"\ncounts = ["won", "of"]\n')
-    data = read_returns(path, recipe=recipe)
-    assert (data.returns.sum(axis=1) == 10).all()
-    assert 8 < data.returns[:, 0].sum() < 32
-    assert len({row.tobytes() for row in data.returns}) == 40
 
 
 GOOD = 'name = "a tool of mine"\nrecords = "tasks.*"\ntask = "id"\ncounts = ["won", "of"]\n'

@@ -6,8 +6,6 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from cli_harness import command, refused
 from saved_files import check_said
@@ -88,19 +86,3 @@ def test_those_that_count_as_failures_are_on_the_safe_side(tmp_path):
     assert command("certify", path, *ASK, *strict).status == 0
     lost = table(tmp_path / "u.csv", won=np.where(SET, "", np.where(WON, "yes", "no")), intervention=SET)
     assert command("certify", lost, *ASK, *strict, "--unfinished", 0).status == 0
-
-
-def test_a_folder_holds_no_trials_that_are_set_aside(tmp_path):
-    for name, entries in (("some", SET), ("none", SET & False)):
-        (tmp_path / name).mkdir()
-        rows = {"task": np.repeat(np.arange(40), 5), "success": WON, "intervention": entries}
-        pq.write_table(pa.table(rows), tmp_path / name / "0.parquet")
-    assert "column 'intervention' sets" in refused("certify", tmp_path / "some", *ASK)
-    assert command("certify", tmp_path / "none", *ASK).status == 0
-    (tmp_path / "twice").mkdir()
-    names = ["task", "success", "valid", "valid", "human"]
-    columns = [np.repeat(np.arange(40), 5), WON, [1] * 200, [1] * 200, pa.array([[1]] * 200)]
-    pq.write_table(pa.table(columns, names=names), tmp_path / "twice" / "0.parquet")
-    assert "column 'human' sets trials aside" in refused("certify", tmp_path / "twice", *ASK)
-    pq.write_table(pa.table(columns[:4], names=names[:4]), tmp_path / "twice" / "0.parquet")
-    assert command("certify", tmp_path / "twice", *ASK).status == 0

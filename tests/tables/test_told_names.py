@@ -90,13 +90,6 @@ def test_a_column_tells_in_a_folder_as_in_a_single_table(tmp_path, said, columns
         read_summary(tmp_path, strict=True)
 
 
-def test_splits_and_attempts_are_named_with_their_entries():
-    of_all = {"split": "train", "seen_in_training": 1, "held_out": 0, "best_of": 16, "votes": 3}
-    told = from_frame(frame_of(**of_all, subset=np.repeat(["train", "test"], 100)), trial=None)
-    assert told.constant == {name: str(entry) for name, entry in of_all.items()}
-    assert told.unread == ("subset",)
-
-
 FAILURES = """
     incorrect not_solved unsolved stuck dropped died broken oom timeouts Fehler fehlgeschlagen echec fallo misclassified
     nicht_bestanden derailed hallucinated is_wrong lost non_compliant not_done not-safe missed_grasp

@@ -137,13 +137,6 @@ def test_pickled_objects_are_never_loaded(tmp_path):
     assert not _Trap.opened
 
 
-def test_a_folder_and_what_is_not_there_are_no_file(tmp_path):
-    (tmp_path / "folder.npz").mkdir()
-    refused(tmp_path / "folder.npz", "is a directory")
-    with pytest.raises(FileNotFoundError, match=r"none\.csv: no such file"):
-        read_returns(tmp_path / "none.csv")
-
-
 @pytest.mark.parametrize("name", ["r.npy", "r.parquet", "r.csv.gz"])
 def test_every_cut_of_a_binary_file_is_refused(tmp_path, name):
     whole = {

@@ -4,13 +4,12 @@ import dataclasses
 import json
 
 import jax
-import numpy as np
 import pytest
 from compilations import compilations
 from pendulums import pendulum_ppo
 
 from jaxcert.tasks import pendulum
-from jaxcert.training import CertificationHook, CheckpointBudget, Reached, brax_env
+from jaxcert.training import CertificationHook, CheckpointBudget, Reached
 
 pytest.importorskip("brax", reason="needs the extra brax")
 pytestmark = [pytest.mark.usefixtures("promoting"), pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -24,16 +23,6 @@ def hook(**changes):
 
 def logged(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def test_the_environment_is_one_of_brax():
-    env = brax_env(pendulum.ENV)
-    assert (env.observation_size, env.action_size) == (5, 1)
-    state = jax.jit(env.reset)(jax.random.key(0))
-    after = jax.jit(env.step)(state, np.zeros(1, np.float32))
-    task, inner = after.pipeline_state
-    assert task == state.pipeline_state[0]
-    np.testing.assert_array_equal(after.obs, inner.obs)
 
 
 def test_the_certificate_rises(tmp_path):
