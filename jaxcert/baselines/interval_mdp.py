@@ -79,7 +79,7 @@ def lower_bound(
 
 
 def _as_integers(trajectories: Any) -> jax.Array:
-    """As int32; what is beyond its range goes to its ends, which are no states."""
+    """The states as int32. Those beyond its range become its ends, which are no states."""
     array = trajectories if isinstance(trajectories, jax.Array) else np.asarray(trajectories)
     if not jnp.issubdtype(array.dtype, jnp.integer):
         raise ValueError(f"trajectories are {array.dtype}; expected integers")

@@ -47,7 +47,7 @@ def _sequence_limit_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax
 
 def _residual(q: jax.Array, k: jax.Array, n: jax.Array, delta: jax.Array) -> tuple[jax.Array, jax.Array]:
     """An upper bound on ln(1/delta) - ln M(q), and its derivative in the log-odds of q; for k < n."""
-    # Beyond the significand n itself, of which the tail is smaller.
+    # Where the type cannot count to n + 1, n stands for it: its tail is smaller, which is safe.
     tail = log_sf(k, jnp.where(n < most_whole(n.dtype), n + 1, n), q)
     log_point, error = log_probability(k, n, q)
     terms = [-log(delta), log(n + 1), log(q), log_point, -tail.log_tail]

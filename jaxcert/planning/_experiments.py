@@ -135,7 +135,7 @@ DOUBTED = "pessimistic: if the pilot was luckier than tasks and trials in genera
 
 
 def enough(like: int, sure: int | None, power: float, design: Callable[[int], Design]) -> list[Design]:
-    """The designs of two sizes: enough for tasks like those of the pilot, and even if these were luckier; of 0 none."""
+    """The designs of two sizes, one for tasks like the pilot's and one that holds if these were lucky; 0 has none."""
     held = {like: None} | ({sure: power} if sure else {})
     return [dataclasses.replace(design(size), least=power, pessimistic=each) for size, each in held.items() if size]
 
@@ -143,7 +143,7 @@ def enough(like: int, sure: int | None, power: float, design: Callable[[int], De
 def plan_of(
     designs: Sequence[Design], *, heading: str, none: str, remarks: Sequence[str], power: float, own: str
 ) -> Plan:
-    """The plan with these designs; ``none``: what is said without any; ``own``: with what a pilot may be lucky."""
+    """The plan with these designs. ``none`` is what it says without any, ``own`` in what a pilot may be lucky."""
     ordered = sorted(designs, key=lambda design: (design.pessimistic is None, design.cost))
     doubted = [DOUBTED] if own and ordered else []
     return Plan(

@@ -117,7 +117,7 @@ def _of_words(
         ]
 
     stated, lines = said(rows), []
-    # The figure of a risk is far coarser than its rounding error, unlike that of a threshold or a mean that was found.
+    # A sentence rounds a risk far more coarsely than its error, but not a threshold or a mean that was found.
     claims = {name: least for name, least in question.rows.claims.items() if name in question.rows.risks}
     weaker = {name: said(_weaker(name, least, rows, computed)) for name, least in claims.items()}
     for i, (row, other) in enumerate(zip(rows, computed, strict=True)):
