@@ -6,7 +6,6 @@ no tasks, and the pooled trials of two policies are trials of neither.
 
 import re
 from collections.abc import Callable, Iterator
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -53,9 +52,8 @@ def steps(it: Beside) -> Found:
 
 def pooled(it: Beside) -> Found:
     """Rows of a task are of several policies."""
-    compared = f", or all of them in jaxcert compare (--policy {quote(it.name)})" if it.told.policies else ""
     is_told = it.differs and _is_looked_at(it) and (it.told.apart or it.has_all)
-    return {"picked": _picked(it), "compared": compared} if is_told else None
+    return {"picked": it.read.picked} if is_told else None
 
 
 def log_of_training(it: Beside) -> Found:
@@ -72,7 +70,7 @@ def log_of_training(it: Beside) -> Found:
 def few_entries(it: Read) -> Found:
     """Rows of a task differ in columns of few entries, which neither a name nor a numbering explains."""
     told = [f"column {each.name!r:.42}" for each in it.beside if _may_separate(each)]
-    picked = " (--where, --policy), or the name of the column (--trial) if it numbers trials" * it.are_picked
+    picked = it.picked and f"{it.picked}, or the name of the column (--trial) if it numbers trials"
     return {"names": listed(told, width=50), "picked": picked} if told else None
 
 
@@ -96,25 +94,6 @@ def _may_number_trials(it: Beside) -> bool:
         return True
     are_once = it.read.columns.trial is not None and len(it.read.task.places) == it.pairs.size
     return are_once and bool(np.all(np.diff(np.sort(it.entries.numbers())) == 1))
-
-
-def _picked(it: Beside) -> str:
-    """Say how to read only the rows of one entry, if it can be typed and rows are not chosen by their outcome."""
-    told, columns = it.words & WORDS.apart, it.read.columns
-    # Outcomes of another policy, as "diffusion policy" holds beside pi0, do not distinguish rows of this one.
-    is_of_another = told and told <= WORDS.policies and not tells(columns.value).value and it.entries.are_numbers
-    if not it.read.are_picked or is_of_another or (it.told.moment and not it.is_balanced):
-        return ""
-    listed = it.entries.listed()
-    first = next((each for each in listed if isinstance(each, str | int | bool) and each != ""), None)
-    if it.told.moment and first is not None:  # the last one is of the policy that is used
-        first = max(listed, key=lambda each: (number_of(each), str(each)))
-    is_plain = first is not None and "." not in it.name and not str(first).startswith(("{", "["))
-    is_plain = is_plain and not are_endings(it.entries)
-    where = f", such as where={[f'{it.name} = {first}']!r:.80} (--where)" if is_plain else ""
-    is_anew = it.differs and it.words & WORDS.groups and it.read.task.are_whole
-    own = f", or, where each numbers tasks of its own, both as task (--task {it.name},{columns.task})"
-    return f"{where}{own if is_anew else ''}"
 
 
 # --- trials that are set aside ----------------------------------------------------------------------------------------

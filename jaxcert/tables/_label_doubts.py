@@ -261,8 +261,7 @@ def check_labels(labels: Sequence[Any], name: Any) -> None:
 def last_sums(it: Labels) -> Found:
     """The last rows sum up others."""
     last = [*itertools.takewhile(lambda each: sums_up(each) or _sums_up_trials(each), it.labels[:0:-1])][::-1]
-    where = [f"{it.name} != {label}" for label in last]
-    return {"label": last[-1], "where": where} if any(map(sums_up, last)) else None
+    return {"label": last[-1]} if any(map(sums_up, last)) else None
 
 
 def sums(it: Labels) -> Found:
@@ -280,7 +279,7 @@ def sums(it: Labels) -> Found:
 def sums_of_trials(it: Labels) -> Found:
     """A trial sums up those of its task."""
     found = sorted(filter(_sums_up_trials, {*it.texts}))
-    return {"label": found[0], "where": [f"{it.name} != {found[0]}"]} if found else None
+    return {"label": found[0]} if found else None
 
 
 def check_labels_of(read: Read) -> None:

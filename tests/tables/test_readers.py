@@ -40,7 +40,7 @@ def test_an_array_of_another_name_is_read_if_it_is_named(tmp_path):
     assert read_returns(one, value="successes").told == "2 tasks, 2 trials, success from successes"
     two = saved(tmp_path, "two.npz", archive(obs=np.zeros(5), successes=wins, steps=wins + 1))
     listed = "'obs' (5,), 'successes' (2, 2), 'steps' (2, 2)"
-    refused(two, f"has no array 'returns', found {listed}; expected", "by value (--value successes)")
+    refused(two, f"has no array 'returns', found {listed}; expected", "by value (--value)")
     np.testing.assert_array_equal(read_returns(two, value="steps").returns, wins + 1)
     refused(two, "has no array 'gains', found 'obs', 'successes', 'steps'", value="gains")
     refused(saved(tmp_path, "r.npy", single(wins)), "has one array and no name 'gains'", value="gains")
@@ -195,8 +195,11 @@ SAID = [
     *((of_labels(*labels.split(), "1 12", "11 2"), "") for labels in APART.split(",")),
     *((f"task{a}return\na{a}1{b}234\nb{a}987\n", "(sets thousands apart)") for a, b in (";.", ";,", "\t,", ",.")),
     ("task,return\na,1.234\nb,12.345\n", ""),
-    ("task,scene,episode,success\na,s,0,1\na,t,0,1\n", "where tasks of other scene are other tasks, both as task"),
-    ("env,training_level,trial,success\na,4,0,1\na,8,0,1\n", "apart (--trial), or rows of one policy alone"),
+    ("task,scene,episode,success\na,s,0,1\na,t,0,1\n", "both as task, where the other numbers tasks of its own"),
+    (
+        "env,training_level,trial,success\na,4,0,1\na,8,0,1\n",
+        "tells the trials of a task apart (--trial), both as task",
+    ),
     (of_labels("a", "task", "b"), "row 2: task is 'task', expected the names of columns in the first line alone"),
     *(
         (

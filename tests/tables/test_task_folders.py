@@ -86,7 +86,10 @@ NO_FOLDER = [
     ("{task}/**/m", NO_PATTERN),
     *((task, NO_COLUMN) for task in ("task", "world", "monitor.csv")),
     (EVALUATIONS, "has no file {!r}; expected one or several"),
-    ("task_id", "is a directory, expected a file, or as task the pattern of its files, here '{{task}}/monitor.csv'"),
+    (
+        "task_id",
+        "is a directory, expected a file, or the pattern of its files (--task-from-path), such as",
+    ),
 ]
 
 
@@ -232,7 +235,7 @@ def of_each(path):
 # The files, of tables with two trials, the pattern by which they are read, and what is said of them.
 PATHS = [
     (["a.csv", "b.csv", "summary.csv"], "{task}.csv", "'summary.csv', which by its name sums up others"),
-    (SEEDS, "{task}/eval.csv", "'{task},seed=*/eval.csv'"),
+    (SEEDS, "{task}/eval.csv", "expected a pattern with the seed apart"),
     (SEEDS, "{task},seed=*/eval.csv", ""),
     (RUNS, "{task}/eval.csv", "(numbered runs of Hydra)"),
     (STEPS, "{trial}.csv", POLICIES.format(".csv")),

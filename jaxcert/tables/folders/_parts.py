@@ -218,7 +218,7 @@ def _policy_in(parquet: Any, label: str | None, layout: Layout) -> dict[str, str
             entries = functools.cache(lambda name, table=table: of_series(as_plain(table.column(name))))
             task = Coded(as_objects([label]), np.zeros(len(table), np.int64)) if label else entries(by[0])
             values = [entries(layout.columns.value)] if layout.values == "booleans" else []
-            read = Read(layout.columns, task, None, names, entries, values, are_picked=False)
+            read = Read(layout.columns, task, None, names, entries, values, picked="")
             check_beside(read, aside_in_folder)
             found |= read.constant
     of_policy = (name for name in found if tells(name).policies or tells(name).curve)
