@@ -4,8 +4,7 @@ Rows of such tables look like tasks and trials, and a certificate of them would 
 no tasks, and the pooled trials of two policies are trials of neither.
 """
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,11 @@ import numpy as np
 from jaxcert.tables._coded import Coded, few_texts
 from jaxcert.tables._doubts import WORDS, judge, listed, words_in
 from jaxcert.tables._entries import as_number, number_of, words_like
-from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, lowered, says, stems_of, tells
+from jaxcert.tables._names import MOST_CONDITIONS, lowered, says, stems_of, tells
 from jaxcert.tables._read import Beside, Read
 
 _LONGEST_WORD = 40
 _FEWEST_MOMENTS = 7  # rise by chance in one order of 5040
-_BY_HAND = re.compile("by hand|von hand|a mano|manually|manuell|\u4eba\u5de5", re.IGNORECASE)
 Found = dict[str, Any] | bool | None
 
 
@@ -125,8 +123,7 @@ def set_aside(name: Any, column: Coded) -> np.ndarray:
     if says(name, WORDS.aside):
         return np.asarray([as_number(each) > 0 or _is_reason(each) for each in listed], bool)[column.places]
     told = {text for text in few_texts(column) if says(text, WORDS.aside)}
-    aside = _mentioned(name, listed)
-    aside[[listed.index(text) for text in told]] = True
+    aside = np.asarray([isinstance(each, str) and each in told for each in listed], bool)
     if says(name, WORDS.counted):
         values = np.asarray([*map(as_number, listed)])
         aside |= (values == 0) & ~np.any(values > 1)
@@ -137,31 +134,6 @@ def _is_reason(entry: Any) -> bool:
     """Whether it is a text that says why."""
     is_text = isinstance(entry, str) and bool(entry.strip()) and np.isnan(as_number(entry))
     return is_text and entry.strip().lower() not in WORDS.nothing and not says(entry, WORDS.counted)
-
-
-def _mentioned(name: Any, listed: list[Any]) -> np.ndarray:
-    """The entries that mention help, in notes and paths and in lists and objects of them."""
-    is_path, nothing = bool(words_in(name) & WORDS.paths), np.zeros(len(listed), bool)
-    if not (is_path or words_in(name) & WORDS.free):
-        return nothing
-    texts = [each if isinstance(each, str) else " ".join(_texts_in(each)) for each in listed]
-    kinds = [*map(_words_of, {*DIGITS.sub("", "\n".join(texts)).split("\n")})]  # few, of many numbered ones
-    told = WORDS.aside - (set.intersection(*kinds) if is_path else set())
-    if not any(each & told for each in kinds):
-        return nothing
-    return np.asarray([bool(each & told) and not each & WORDS.denials for each in map(_words_of, texts)], bool)
-
-
-def _words_of(text: str) -> set[str]:
-    return words_in(_BY_HAND.sub("helped", text))
-
-
-def _texts_in(entry: Any) -> Iterator[str]:
-    """All texts in an entry, which may be a list or an object."""
-    if isinstance(entry, str):
-        yield entry
-    for each in entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list | np.ndarray) else ():
-        yield from _texts_in(each)
 
 
 def are_endings(column: Coded) -> bool:

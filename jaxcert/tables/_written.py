@@ -88,9 +88,7 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
 def read_npz(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     """The array named as value, by default `returns`, and `where`, if there is one; other arrays are not read."""
     name, strata = "returns" if roles.value == Columns().value else roles.value, roles.strata
-    arrays = read_arrays(content, [] if name == "returns" else [name], ["returns", "where", "rollout_return"])
-    if "rollout_return" in arrays:
-        tell("adaptive_run")
+    arrays = read_arrays(content, [] if name == "returns" else [name], ["returns", "where"])
     if name not in arrays:
         raise ValueError(_not_named({name: array.shape for name, array in read_arrays(content, []).items()}))
     returns, where = _checked_returns(arrays[name], f"array {name!r}"), arrays.get("where")

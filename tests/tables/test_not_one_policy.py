@@ -380,7 +380,7 @@ TASKS_TELL, TRIALS_TELL = (f"labels of {of} are such as .* if these tell policie
         ),
         *(
             (label, "{0}", TASKS_TELL)
-            for label in ("gpt-4o:HumanEval/{0}|claude-3:HumanEval/{0}", "mug{0}a|mug{0}a_ft", "mug{0}a|ft_mug{0}a")
+            for label in ("gpt-4o:HumanEval/{0}|claude-3:HumanEval/{0}", "policy=a {0}|policy=b {0}")
         ),
         *(
             ("{0}", trial, TRIALS_TELL)

@@ -183,10 +183,6 @@ def of_trials(label, trial, many=1):
     return of_rows("task,trial,success,num_episodes", lambda i: ",".join(f"{of(i // 3, i % 3)}" for of in rows), 24)
 
 
-def redone(i, j):
-    return " (redo)" * (i == 1)
-
-
 # What is said of tables: they are refused; in brackets, asked about; or read in silence.
 SAID = [
     *((f"task,score\na,{entry}\nb,{entry}\n", said) for entry, said in NEARLY.items()),
@@ -217,22 +213,7 @@ SAID = [
         "(their order or one by one)",
     ),
     (of_rows("task,success", lambda i: f"k{i % 28 // 4}x,{i % 27 % 3 > 0:d}", 56), ""),
-    (of_trials(lambda i, j: f"k{i}", lambda i, j: f"{j}{redone(i, j)}"), "(labels of trials are such as '0 (redo)')"),
-    (of_trials(lambda i, j: f"k{i}{redone(i, j)}", lambda i, j: j), "(labels of tasks are such as 'k1 (redo)')"),
-    *(
-        (
-            of_trials(lambda i, j: f"k{i}", lambda i, j, x=x: f"{9 * i + j}{x * (j == 1 > i)}"),
-            f"('1{x}': if what failed)",
-        )
-        for x in "b*"
-    ),
     (of_trials(lambda i, j: f"k{i} [attempt {j}]", lambda i, j: 0), "(labels of tasks are such as 'k0 [attempt 0]')"),
-    (of_trials(lambda i, j: f"k{i} (excluded)", lambda i, j: j), "(labels of tasks are such as 'k0 (excluded)')"),
-    (
-        of_trials(lambda i, j: f"k{i}{'_dropped' * (i == 1)}", lambda i, j: j),
-        "(labels of tasks are such as 'k1_dropped')",
-    ),
-    (of_trials(lambda i, j: f"k{i}_best_of_3", lambda i, j: j), "(labels of tasks are such as 'k0_best_of_3')"),
     (of_trials(lambda i, j: f"k{i}_{('ours', 'baseline')[i % 2]}", lambda i, j: j), "(if these tell policies)"),
     (of_trials(lambda i, j: f"policy={'ab'[i % 2]} k{i}", lambda i, j: j), "(if these tell policies)"),
     (of_trials(lambda i, j: f"k{i}", lambda i, j: f"step{j}000-7f3a2{i}"), "(labels of trials are such as)"),

@@ -12,7 +12,7 @@ from jaxcert._files import content_of, in_file
 from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._coded import as_objects, coded, crossing, of_series
 from jaxcert.tables._doubts import WORDS, tell
-from jaxcert.tables._label_doubts import ask_about_paths, ask_about_trials_of, sums_up
+from jaxcert.tables._label_doubts import ask_about_trials_of, sums_up
 from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, stems_of, tells
 from jaxcert.tables._outcomes import as_totals
 from jaxcert.tables._returns import Returns, how_many
@@ -107,7 +107,6 @@ def _labels(folder: Path, task: str) -> dict[str, dict[str, str]]:
     for i, name in enumerate(names):
         if TRIAL in name or _WILD in name:
             _check_are_trials([each[i] for each in without], tasks, is_wild=_WILD in name)
-    ask_about_paths(*folder.parts[-2:], *(name for path in without for name in path if PLACE not in name))
     _check_are_tasks(folder, task, {label: match[0] for label, match in zip(tasks, matches, strict=True)})
     return {match[0]: match.groupdict() for match in matches}
 
