@@ -230,7 +230,7 @@ SENT = [
     (PAIRS, f"task,return,message,num_steps,nonce\n{STEPS}", 0, 3, ["one policy: num_steps, message\n"]),
     (PAIRS, "task,return\na,1\nb,0\n", 2, 0, ["task a has 1 rollouts; expected 2, as declared"]),
     (PAIRS, "task,return\na,1\na,0\nb,1\n", 2, 1, ["task b has 1 rollouts", "one that broke off has the worst return"]),
-    (PAIRS, TWO_POLICIES, 2, 0, ["rows of the same task differ in column 'policy'", "(--where)"]),
+    (PAIRS, TWO_POLICIES, 2, 0, ["rows of the same task differ in column 'policy'", "(--where, --policy)"]),
     ((*OWN, "--where", "policy = a"), TWO_POLICIES, 0, 6, []),
     ((*OWN, "--policy", "policy", "--only", "b"), TWO_POLICIES, 0, 6, []),
     (PAIRS, TWO_POLICIES.replace("policy", "mode"), 0, 6, ["column 'mode', of few entries", "one policy: mode\n"]),
