@@ -53,8 +53,7 @@ class Planning(NamedTuple):
         "LINE", "In place of --threshold and --support, as in `jaxcert certify`, for columns of PILOT (repeatable)."
     )
     safety: list[Any] | None = several("S", "Wanted safety; several for the table")
-    budget: float | None = option("C", "What may be spent in all, where a rollout costs 1.")
-    cost_per_task: float = option("C", "Cost of a task besides its rollouts.", default=0.0)
+    cost_per_task: float = option("C", "Cost of a task besides its rollouts, each of which costs 1.", default=0.0)
     power: float = option("P", "Wanted probability of the certificate.", default=0.9)
     max_rollouts: int = option("M", "Most rollouts per task to consider.", default=100)
     design: list[str] | None = option("NAME", f"Only these of {', '.join(DESIGNS)} (repeatable).")
@@ -91,7 +90,7 @@ class Planning(NamedTuple):
 _SAFETIES = [0.8, 0.9, 0.95, 0.99]
 _NO_SUPPORT = "--support is not given; expected the smallest and the largest possible return, 0 1 for successes"
 _NO_THRESHOLD = "--threshold is not given; expected the"
-_OF_DESIGNS = ("safety", "requirement", "budget", "design", "lock")
+_OF_DESIGNS = ("safety", "requirement", "design", "lock")
 _BESIDE = "--{{name}} is given with --{}, which {}; expected --threshold alone"
 # A plan, and the returns that it is based on.
 Planned = tuple[Plan, list[ReturnsFile]]
@@ -162,7 +161,7 @@ def _of_designs(asked: Planning, policies: Sequence[PolicySource], reading: dict
     if asked.requirement:
         asked.refuse("support", "threshold", words="--{name} is given; --requirement has its own")
     data = _pilots(asked, policies, reading)
-    others = ("threshold", "max_rollouts", "budget", "cost_per_task")
+    others = ("threshold", "max_rollouts", "cost_per_task")
     stated = {**asked.stated, **{name: getattr(asked, name) for name in others}}
     stated["safety"], known = asked.safety[0] if asked.safety else None, data[0].returns
     if asked.requirement:
@@ -181,7 +180,7 @@ def _of_fixed_rollouts(known: Any) -> list[str]:
 
 def _table_of_tasks(asked: Planning) -> Plan:
     """A table of the tasks that safeties need; for successes at a threshold, by the number of trials."""
-    asked.refuse("budget", "lock", words="--{name} needs PILOT")
+    asked.refuse("lock", words="--{name} needs PILOT")
     safeties, designs = np.asarray(asked.safety or _SAFETIES), asked.design
     if asked.threshold is None:
         return task_table(safeties, delta=asked.delta)

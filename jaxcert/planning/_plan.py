@@ -3,7 +3,6 @@
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,8 +30,7 @@ class Design:
         num_violations: how many tasks may miss the threshold; None where no count is wanted.
         rollouts_per_task: expected number; of either policy, where two are compared.
         cost: expected total, in rollouts unless a plan had other costs.
-        value: the probability of the wanted certificate, NaN if only ``least`` is known; of ``Plan.reachable``, a
-            safety.
+        value: the probability of the wanted certificate, NaN if only ``least`` is known.
         standard_error: of the value, from the simulation alone.
         least: of a power: what it is at least, for all shown designs together with 95 % confidence in the simulation.
         pessimistic: the value if the pilot tasks were luckier than tasks in general, at 90 % confidence; NaN for more
@@ -90,23 +88,6 @@ class Design:
         return ", ".join(filter(None, [rollouts, self.level_words, self.name]))
 
 
-class Costs(NamedTuple):
-    """The cost of a task and the budget, where a rollout costs 1; None for no limit."""
-
-    per_task: float = 0.0
-    budget: float | None = None
-
-    def of_task(self, rollouts: np.ndarray | float) -> np.ndarray:
-        """The cost of a task with this number of rollouts."""
-        return self.per_task + np.asarray(rollouts, np.float64)
-
-    def tasks(self, unit: np.ndarray | float, most: int) -> np.ndarray:
-        """How many tasks of that cost the budget allows, up to the most."""
-        if self.budget is None:
-            return np.full(np.shape(unit), most)
-        return np.minimum(self.budget / np.maximum(unit, 1e-300) * (1 + 1e-9), most).astype(int)
-
-
 def table_of(designs: Sequence[Design]) -> dict[str, list[str]]:
     """Designs as columns of text by their heading; what none of them has is left out."""
 
@@ -145,8 +126,6 @@ class Plan:
         remarks: what has to be known about the table.
         designs: those that do what was asked for, best first; if none does, the best of the others.
         power: the wanted probability of the certificate.
-        reachable: a design whose value is the safety that it certifies in the wanted share of cases, where none is sure
-            to reach the wanted one.
         wish: of ``plan``: support, delta, threshold and safety, and the sides of requirements.
         num_tasks: of a table: the fewest tasks of each of its cells, integers; 0 for none, or more than a million.
 
@@ -165,7 +144,6 @@ class Plan:
     remarks: tuple[str, ...] = ()
     designs: tuple[Design, ...] = ()
     power: float | None = None
-    reachable: Design | None = None
     wish: Wish | None = None
     num_tasks: np.ndarray | None = dataclasses.field(default=None, compare=False)
 

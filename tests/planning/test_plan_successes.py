@@ -113,17 +113,13 @@ def test_a_plan_for_successes_is_cheaper_than_one_with_a_bound_of_each_task():
     assert found.best.cost < other.best.cost
 
 
-def test_a_plan_out_of_reach_says_what_is_reachable():
+def test_a_plan_out_of_reach_says_so():
     found = plan(third_failing(), delta=0.05, threshold=0.5, safety=0.95, max_rollouts=16)
     assert found.best.value < 1e-6
-    reach = found.reachable
-    assert 0.5 < reach.value < 2 / 3
-    assert found.notice.startswith(
-        "Power 0.9 not reached: about 0 at most, by the first design. Safety 0.62 is reached"
+    assert found.notice == (
+        "Power 0.9 not reached: about 0 at most, by the first design. Lower the threshold or the safety, or improve "
+        "the policy."
     )
-    assert f" with it, by {reach}; more tasks approach 0.66." in found.notice
-    safety = np.asarray(simulate(third_failing(), reach, delta=0.05, threshold=0.5, num_repeats=50).safety)
-    assert np.mean(safety >= reach.value) >= 0.75
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.int64])
