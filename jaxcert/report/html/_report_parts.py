@@ -31,13 +31,13 @@ _VARIABLES = {"#000000": "currentColor", GRID: "var(--grid)", GREY: "var(--soft)
 }
 
 
-def curve_svg(certificate: Certificate, sample: Sample, *, is_curve: bool) -> str:
+def curve_svg(certificate: Certificate, sample: Sample) -> str:
     """Certified safety by threshold: at each step, with the requested points if they are few, or at the thresholds that
     were asked for if no bounds were counted; and the share of the sampled tasks.
     """
     shown = step_curve(certificate) if counts_bounds(certificate) else certificate
-    points, is_all = [], not is_curve and len(shown) == 1
-    if not is_curve and len(certificate) <= _MOST_REQUESTED and not is_all:
+    points, is_all = [], len(shown) == 1
+    if len(certificate) <= _MOST_REQUESTED and not is_all:
         points = list(zip(certificate.thresholds.tolist(), certificate.safety.tolist(), strict=True))
     with _axes() as ax:
         some = thinned(np.sort(sample.means))
@@ -82,7 +82,7 @@ MOST_ROWS = 5
 _NAMED = 20
 
 
-def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: int) -> list[dict[str, Any]]:
+def misses_of(certificate: Any, question: Question, sample: Sample) -> list[dict[str, Any]]:
     """For each row with a sentence, or requirement, the tasks that miss its threshold, where it is known which: their
     number, the listed names, and how many more there are.
     """
@@ -93,7 +93,7 @@ def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: in
         return []
     column = next(name for name, field in question.rows.columns.items() if field == "thresholds")
     shown, found = column_texts(certificate, question, column), []
-    for i in range(min(num_rows, MOST_ROWS)):
+    for i in range(min(certificate.status.size, MOST_ROWS)):
         missing = question.missing(certificate, i)
         if missing is not None and missing.any():
             found.append(_missed(shown[i], sample, np.flatnonzero(missing), sample.means))
