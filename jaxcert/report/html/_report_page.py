@@ -18,14 +18,12 @@ from jaxcert.questions import question_of, rows_of
 from jaxcert.report._in_words import axis_of, certified_columns, intervals_of
 from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.report._witnessed_rows import WITNESSES
-from jaxcert.report.html._report_parts import (
+from jaxcert.report.html._page_parts import (
     MOST_ROWS,
+    check_policies,
     curve_svg,
     intervals_svg,
     misses_of,
-)
-from jaxcert.report.html._report_tables import (
-    check_policies,
     names_of,
     rows_of_table,
     settings_table,

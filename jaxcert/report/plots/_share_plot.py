@@ -86,7 +86,6 @@ def _claim(certificates: Mapping[str, Certificate]) -> str:
     for certificate in certificates.values():
         if not question_of(certificate).has_curve:
             raise ValueError(f"certificates hold {kind_of(certificate)}; expected certificates of a share of new tasks")
-    for certificate in certificates.values():
         check_single(certificate)
     deltas = sorted({confidence(float(certificate.delta)) for certificate in certificates.values()})
     if len(deltas) > 1:
