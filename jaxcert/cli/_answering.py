@@ -27,6 +27,7 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._exact_check import check_witnessed
 from jaxcert.report._in_words import certified_columns, observed_means
+from jaxcert.report._protocol_check import of_files
 from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables import ReturnsFile
@@ -103,7 +104,7 @@ def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str],
     # Of rows, curves and advice alike.
     settings |= {name: value for name, value in asking.options.items() if name != question.each}
     if locked is not None:
-        locked.check_design(data[0])
+        locked.refuse(of_files(locked.protocol, data))
     show(f"certifying {len(data[0].tasks)} tasks")
     found = _certified(Answer(request, data, settings))
     return found._replace(findings=_findings(found)) if len(data) == max(1, len(request.metrics)) else found

@@ -6,8 +6,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS
@@ -22,9 +20,6 @@ from jaxcert.cli._typed import typed_with
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import checked_options, usual_questions
 from jaxcert.report import Protocol
-from jaxcert.report._protocol_check import of_origin
-from jaxcert.tables import ReturnsFile
-from jaxcert.tables._returns import how_many
 
 _BOUNDS = [f"{bound.name} (0/1 returns)" if bound.binary else bound.name for bound in BOUNDS.values()]
 _OF_ONE, _OF_TWO = askable(num_inputs=1), askable(num_inputs=2)
@@ -212,15 +207,6 @@ class Locked(NamedTuple):
         picked = [f"--{name}" for name in _NOT_LOCKED if given[name]]
         self.refuse([f"{' and '.join(picked)} given, which a protocol does not lock"] if picked else [])
         return {**given, **{name: given[name] or getattr(self.protocol, name) for name in _COLUMNS}}
-
-    def check_design(self, data: ReturnsFile) -> None:
-        """Raise ValueError if the data, or the origin that their file states, do not fit the design."""
-        counts, wanted = data.num_rollouts, self.protocol.num_rollouts
-        different = self.protocol.contradictions({"num_tasks": len(counts), "num_rollouts": int(counts.max())})
-        different += of_origin(self.protocol, data)
-        short = int(np.sum(counts < wanted))
-        lacking = f"{how_many(short, 'task')} {'has' if short == 1 else 'have'} fewer rollouts than the protocol says"
-        self.refuse(different or ([lacking] if short else []))
 
 
 def locked_in(path: Path | None) -> Locked | None:

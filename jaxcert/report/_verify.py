@@ -108,7 +108,7 @@ def verify(
         )
     locked = None if protocol is None else Protocol.read(protocol)
     data = recorded_files(certificate, document, (returns, *others))
-    compared = [compare(record, read) for record, read in zip(records, data, strict=True)]
+    compared = [compare(record, read, locked) for record, read in zip(records, data, strict=True)]
     differences = [*_of_document(document), *(() if locked is None else of_protocol(document, locked, data))]
     wrong, names = of_names(document, data)
     differences += [*_numbered(compared), *wrong]

@@ -15,7 +15,7 @@ from jaxcert.baselines import PlugInEstimate
 from jaxcert.certificates import certify_lower_bounds_band
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import advise
-from jaxcert.report import step_curve, write_report
+from jaxcert.report import write_report
 from jaxcert.tables import read_returns
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
@@ -142,17 +142,6 @@ def test_a_curve_is_called_what_it_is(tmp_path, certificate):
     for found, words in ((certificate, single), (band, together), (soft, single)):
         text = write(tmp_path, found).read_text()
         assert [one for one in (together, single) if one in text] == [words]
-
-
-def test_a_threshold_from_the_data_gets_no_sentence(tmp_path, certificate):
-    """It is certified only where all thresholds hold together."""
-    band = certify_lower_bounds_band(certificate.lower_bounds, None, delta=0.05, beta=certificate.beta, low=0.0)
-    for found, said in ((step_curve(certificate), False), (band, True)):
-        text = write(tmp_path, found, is_curve=True).read_text()
-        assert ("on a new task from the same distribution" in text) == said
-        assert ("not for one chosen after a look at them" in text) != said
-        assert ">requested<" not in text
-        assert ("No threshold was fixed beforehand" in text) != said
 
 
 def test_what_has_no_report(tmp_path, certificate):

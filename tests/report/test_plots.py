@@ -7,7 +7,6 @@ import warnings
 from pathlib import Path
 
 import jax
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from handmade import make_certificate
@@ -82,6 +81,9 @@ def test_what_cannot_be_drawn():
         plot_certificates({"a": one, "b": jax.tree.map(lambda leaf: leaf[None], one)})
     with pytest.raises(ValueError, match=r"confidence 0\.98, 0\.99, expected the same"):
         plot_certificates({"a": one, "b": make_certificate(delta=0.02)})
+    estimate = jaxcert.baselines.certify_plug_in(np.full((50, 4), 0.75, np.float32), [0.5, 0.7], delta=0.01)
+    with pytest.raises(ValueError, match="is a PlugInEstimate, which answers no known question"):
+        plot_certificates({"binomial": one, "averages": estimate})
 
 
 def test_what_is_not_needed_is_not_imported(tmp_path):
@@ -95,18 +97,6 @@ def test_what_is_not_needed_is_not_imported(tmp_path):
     root, command = Path(jaxcert.__file__).parents[1], [sys.executable, "-c", code, str(tmp_path / "trials.csv")]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\nFalse\n"
-
-
-def test_an_estimate_is_not_called_certified():
-    estimate = jaxcert.baselines.certify_plug_in(np.full((50, 4), 0.75, np.float32), [0.5, 0.7], delta=0.01)
-    certificate = jaxcert.certify_lower_bounds(np.full(50, 0.75), [0.5, 0.7], delta=0.01, beta=0.05)
-    alone = plot_certificates(estimate)
-    assert (alone.get_title(), alone.get_ylabel()) == ("No certificate, but as with confidence 0.99", "safety 1−ε")
-    assert list(drawn(alone)) == ["no certificate"]
-    plt.close("all")
-    both = plot_certificates({"binomial": certificate, "averages": estimate})
-    assert both.get_title() == "Confidence 0.99"
-    assert list(drawn(both)) == ["binomial", "averages (no certificate)"]
 
 
 ODD = ["$a_b$ & c", "two\nlines", "机器人", "\ud800", "", "🤖" * 40, "x" * 500, "<b>{}%\\", "\x00"]

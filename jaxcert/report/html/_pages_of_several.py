@@ -9,10 +9,10 @@ from jaxcert.certificates import ceil_figures
 from jaxcert.certificates._certificate import naming
 from jaxcert.report._in_words import Groups
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report.html._report_parts import intervals_svg
-from jaxcert.report.html._report_tables import (
+from jaxcert.report.html._page_parts import (
     confidence_of,
     file_table,
+    intervals_svg,
     rollouts_of,
     rows_of_table,
     write_page,

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxcert._types import Array
 from jaxcert._validation import check_open_unit
-from jaxcert.certificates import Status, confidence
+from jaxcert.certificates import Status
 from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
@@ -18,14 +18,12 @@ from jaxcert.questions import question_of, rows_of
 from jaxcert.report._in_words import axis_of, certified_columns, intervals_of
 from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.report._witnessed_rows import WITNESSES
-from jaxcert.report.html._report_parts import (
+from jaxcert.report.html._page_parts import (
     MOST_ROWS,
+    check_policies,
     curve_svg,
     intervals_svg,
     misses_of,
-)
-from jaxcert.report.html._report_tables import (
-    check_policies,
     names_of,
     rows_of_table,
     settings_table,
@@ -53,7 +51,6 @@ def write_report(
     protocol: str | None = None,
     date: str | None = None,
     verify_command: str | None = None,
-    is_curve: bool = False,
     replace: bool = False,
 ) -> None:
     """Write a certificate as one page of HTML, to read, print and send, which needs no other file and no network.
@@ -66,7 +63,8 @@ def write_report(
 
     Args:
         path: the file, `.html`.
-        certificate: the answer to a question of `jaxcert.questions`, about one policy or two; of a batch one element,
+        certificate: the answer to a question of `jaxcert.questions`, about one policy or two, at thresholds that were
+            fixed beforehand: the figure has all steps without `step_curve`. Of a batch one element,
             `certificate[0, 7]`, with its returns, `returns[0, 7]`.
         returns: float[n, m], from which it was computed, or a table or file with them, such as of
             `jaxcert.tables.read_returns`; of two policies those of A.
@@ -81,8 +79,6 @@ def write_report(
         protocol: the digest of the protocol that was locked beforehand.
         date: of the certificate, as it is to be shown.
         verify_command: what to type to compute the certificate again, such as `jaxcert verify out.json returns.npz`.
-        is_curve: whether the thresholds come from the data, as in `step_curve`. Then none has a sentence, unless all
-            hold together: a threshold that is chosen after a look at the curve is not certified.
         replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
@@ -103,54 +99,65 @@ def write_report(
         ...     "at least 500 with probability at least 0.9249" in path.read_text()
         True
     """
-    asked, together = question_of(certificate), getattr(certificate, "simultaneous", False)
+    asked = question_of(certificate)
     check_policies(certificate, asked, against)
-    if asked.takes("tasks"):  # whose sentences name them
-        certificate = dataclasses.replace(certificate, tasks=names_of(tasks, certificate.num_tasks))
     if wanted is not None:
         check_open_unit("wanted", wanted)
-    sentences = [row["sentence"] for row in rows_of(certificate, asked)]
-    both = [
-        each if isinstance(each, Returns) else Returns(np.asarray(each), None, np.arange(np.shape(each)[0]))
-        for each in ([returns] if against is None else [returns, against])
-    ]
-    called = () if against is None else _called(policies, *both)
-    for shape in (np.shape(each.returns) for each in both):
-        if len(shape) != 2 or shape[0] != certificate.num_tasks:
-            raise ValueError(f"certificate is of {certificate.num_tasks} tasks, returns have shape {shape}")
-    own, *other = both
-    means = own.means if against is None else own.means - other[0].means
-    sample = Sample(means, support, both, names_of(tasks, certificate.num_tasks), tuple(called))
-    settings = settings_table(certificate, asked, sample)
-    fixed = 0 if is_curve and not together else len(sentences)  # rows with a sentence, as they were fixed beforehand
-    if advice is None and asked.advised and (support is not None or not asked.has_support) and fixed:
+    sample = _sample(certificate, [returns] if against is None else [returns, against], support, tasks, policies)
+    if asked.takes("tasks"):  # whose sentences name them
+        certificate = dataclasses.replace(certificate, tasks=sample.tasks)
+    sentences = [naming(row["sentence"], sample.policies) for row in rows_of(certificate, asked)]
+    if advice is None and asked.advised and (support is not None or not asked.has_support):
         known: dict[str, Any] = {"num_rollouts": sample.num_rollouts, "safety": wanted, "limit": MOST_REASONS}
         advice = advise(certificate, support=support, **known)
+    own, settings = sample.data[0], settings_table(certificate, asked, sample)
     write_page(
         path,
         "report.html.j2",
         [asked],
         kind="Certificate for a fixed list of tasks" if asked.listed else "Certificate for new tasks",
-        title=title or " against ".join(called) or (own.path.name if isinstance(own, ReturnsFile) else "Certificate"),
+        title=title
+        or " against ".join(sample.policies)
+        or (own.path.name if isinstance(own, ReturnsFile) else "Certificate"),
         date=date,
         asked=asked,
         witnessed=asked.name in WITNESSES,
         certificate=certificate,
         sample=sample,
-        together=together,
-        confidence=confidence(float(certificate.delta)),
+        together=getattr(certificate, "simultaneous", False),
         not_about=certificate.not_about,
-        sentences=[naming(sentence, sample.policies) for sentence in sentences[: min(fixed, MOST_ROWS)]],
-        rows=rows_of_table(certified_columns(certificate, asked)),
+        sentences=sentences[:MOST_ROWS],
         num_rows=len(sentences),
-        misses=misses_of(certificate, asked, sample, fixed),
-        reasons=reasons_of(certificate, asked, sample, advice or () if fixed else (), wanted),
-        figure=_figure(certificate, asked, sample, is_curve=is_curve),
+        rows=rows_of_table(certified_columns(certificate, asked)),
+        misses=misses_of(certificate, asked, sample),
+        reasons=reasons_of(certificate, asked, sample, advice or (), wanted),
+        figure=_figure(certificate, asked, sample),
         settings=settings | ({} if protocol is None else {"protocol, locked beforehand": protocol}),
         verify_command=verify_command,
         findings=findings,
         replace=replace,
     )
+
+
+def _sample(
+    certificate: Any,
+    files: Sequence[Array | Returns],
+    support: tuple[float, float] | None,
+    tasks: Sequence[Any] | None,
+    policies: Sequence[str] | None,
+) -> Sample:
+    """The returns of one policy or of two, with the names of tasks and policies."""
+    both = [
+        each if isinstance(each, Returns) else Returns(np.asarray(each), None, np.arange(np.shape(each)[0]))
+        for each in files
+    ]
+    own, *other = both
+    called = _called(policies, *both) if other else ()
+    for shape in (np.shape(each.returns) for each in both):
+        if len(shape) != 2 or shape[0] != certificate.num_tasks:
+            raise ValueError(f"certificate is of {certificate.num_tasks} tasks, returns have shape {shape}")
+    means = own.means - other[0].means if other else own.means
+    return Sample(means, support, both, names_of(tasks, certificate.num_tasks), tuple(called))
 
 
 def _called(policies: Sequence[str] | None, *files: Any) -> Sequence[str]:
@@ -162,11 +169,11 @@ def _called(policies: Sequence[str] | None, *files: Any) -> Sequence[str]:
     return policies
 
 
-def _figure(certificate: Any, question: Question, sample: Sample, *, is_curve: bool) -> dict[str, Any] | None:
+def _figure(certificate: Any, question: Question, sample: Sample) -> dict[str, Any] | None:
     """The curve, or a row for each name, with what its caption says; None if there is neither."""
     if question.curve is not None:
         quantity = naming(certificate.quantity, sample.policies)
-        drawn = sample.support and curve_svg(certificate, sample, is_curve=is_curve)
+        drawn = sample.support and curve_svg(certificate, sample)
         return {"svg": drawn, "quantity": quantity} if drawn else None
     # A row for each task is long: of the first threshold, and where any task is named.
     shown = certificate[0] if question.takes("tasks") else certificate

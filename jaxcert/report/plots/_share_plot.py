@@ -84,34 +84,25 @@ def _claim(certificates: Mapping[str, Certificate]) -> str:
     if not certificates:
         raise ValueError("certificates is empty, expected at least one to draw")
     for certificate in certificates.values():
-        if _holds(certificate) and not question_of(certificate).has_curve:
+        if not question_of(certificate).has_curve:
             raise ValueError(f"certificates hold {kind_of(certificate)}; expected certificates of a share of new tasks")
-    for certificate in certificates.values():
         check_single(certificate)
     deltas = sorted({confidence(float(certificate.delta)) for certificate in certificates.values()})
     if len(deltas) > 1:
         raise ValueError(f"certificates have confidence {', '.join(deltas)}, expected the same for all of one plot")
-    sound = {_holds(certificate) for certificate in certificates.values()}
-    if sound == {True}:
-        return f"certified with confidence {deltas[0]}"
-    return f"no certificate, but as with confidence {deltas[0]}" if sound == {False} else f"confidence {deltas[0]}"
-
-
-def _holds(certificate: Any) -> bool:
-    """Whether it is more than an estimate in the form of a certificate, as of `jaxcert.baselines`."""
-    return getattr(certificate, "bound", "") != "plug_in"
+    return f"certified with confidence {deltas[0]}"
 
 
 def _axis_names(certificates: Mapping[str, Certificate]) -> dict[str, str]:
-    """Which axis was fixed beforehand and which is certified, as stated by the certificates (not the estimates)."""
-    asked = [question_of(one) for one in certificates.values() if _holds(one)]
+    """Which axis was fixed beforehand and which is certified."""
+    asked = [question_of(one) for one in certificates.values()]
     together = all(getattr(one, "simultaneous", False) for one in certificates.values())
     when = "all at once" if together else "each fixed beforehand"
-    compares = len(asked) == len(certificates) and all(len(question.inputs) > 1 for question in asked)
+    compares = all(len(question.inputs) > 1 for question in asked)
     level, safety = "margin c" if compares else "threshold B", "safety 1−ε"
     if any(question.finds_threshold for question in asked):
         return {"xlabel": f"certified {level}", "ylabel": f"{safety}, {when}"}
-    return {"xlabel": f"{level}, {when}", "ylabel": f"certified {safety}" if asked else safety}
+    return {"xlabel": f"{level}, {when}", "ylabel": f"certified {safety}"}
 
 
 def _label(label: str, certificate: Any, policies: Sequence[str]) -> str | None:
