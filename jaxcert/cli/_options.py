@@ -129,7 +129,7 @@ def level(text: str) -> float | str:
         raise typer.BadParameter(f"{text!r} is not a number, or {AUTO!r}.") from None
 
 
-class _Roles(NamedTuple):
+class RoleOptions(NamedTuple):
     """The options by which a file is read."""
 
     task: str | None = option(
@@ -183,12 +183,12 @@ class _Roles(NamedTuple):
 
 
 # A decorator for a command with ``roles``: which options of the group were given, by the parameters of `read_returns`.
-with_roles = taking("roles", options_of(_Roles), dict)
+with_roles = taking("roles", options_of(RoleOptions), dict)
 
 
 def reading_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """The roles by the parameters of `read_returns`, with its defaults if none is given."""
-    usual = {name: value for name, value in Roles()._asdict().items() if name in _Roles._fields}
+    usual = {name: value for name, value in Roles()._asdict().items() if name in RoleOptions._fields}
     found = usual | {name: value for name, value in given.items() if value is not None}
     return {**found, "trial": found["trial"] or None, "where": tuple(found["where"])}
 
@@ -205,7 +205,9 @@ def columns_of(metrics: Sequence[str], reading: Mapping[str, Any]) -> list[dict[
 
 def others_given(given: Mapping[str, Any]) -> list[str]:
     """The options that were given, without the three columns."""
-    return [f"--{name}" for name in _Roles._fields if name not in Columns._fields and given.get(name) not in (None, ())]
+    return [
+        f"--{name}" for name in RoleOptions._fields if name not in Columns._fields and given.get(name) not in (None, ())
+    ]
 
 
 def words_of(given: Mapping[str, Any]) -> list[str]:
