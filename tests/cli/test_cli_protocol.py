@@ -93,7 +93,7 @@ def test_other_data_are_refused():
     made("of.npz", 8)
     run("""
         lock p.toml LOCK HALF
-        certify short.npz --protocol p.toml => 1 task has fewer rollouts than the protocol says
+        certify short.npz --protocol p.toml => num_rollouts is 15, the protocol says 20
         lock seed.toml LOCK HALF --seed 7
         certify r.npz --protocol seed.toml => seed is not recorded in the file of returns, the protocol says 7; expected
         lock grid.toml LOCK HALF --environment grid --seed 7
