@@ -59,8 +59,6 @@ def command(
     roles: dict[str, Any],
 ) -> None:
     """Say what FILE holds and what can be asked of it, each with its command; of several files together."""
-    if roles["unfinished"] is not None and len(paths) > 1:
-        raise ValueError("--unfinished is given; with several policies it applies to A alone: jaxcert compare --help")
     if roles["strata"] is not None and len(paths) > 2:
         raise ValueError("--strata is given; a leaderboard needs tasks from one distribution: expected none")
     reading = reading_of(roles)

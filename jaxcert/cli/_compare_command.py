@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from jaxcert._validation import check_open_unit
-from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Status, ceil_figures
 from jaxcert.cli import _console
 from jaxcert.cli._answer_files import draw_intervals, page_of, write_files
@@ -20,7 +19,6 @@ from jaxcert.cli._options import (
     STRICT,
     argument,
     columns_of,
-    in_full,
     option,
     reading_of,
     with_group,
@@ -38,23 +36,10 @@ from jaxcert.returns._labels import quoted
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, names_of
 
-_ASKED = askable(num_inputs=2)
 _MOST_PAIRS = 5
 
 
-@with_asking(
-    _ASKED,
-    needed=["delta"],
-    delta="Failure probability of the certificate, or of a whole leaderboard.",
-    support="Smallest and largest possible return; successes need none.",
-    question=f"What is asked: {', '.join(_ASKED)}; or ranking: which of the policies is at least as good on average, "
-    "whichever it is. By default improvement for margins, safety_level for a safety, and else mean_difference.",
-    threshold=in_full("Differences for a question at thresholds, such as band; in a leaderboard performances"),
-    safety=in_full("Certify the difference that this share of new tasks reaches"),
-    bound=f"One of {', '.join(BOUNDS)}, as far as it is for pairs.",
-    method="binomial, scenario or soft.",
-    require="As in `jaxcert certify`; thresholds and means are differences.",
-)
+@with_asking(askable(2))
 @with_group("outputs", Outputs, without=["witness"])
 @with_roles
 def command(
@@ -136,7 +121,8 @@ def _asked(request: Request, num_policies: int) -> dict[str, Any]:
     for name, value in {**asking._asdict(), **asking.options, "json": of_order and request.outputs.json}.items():
         if value is not None and value is not False and name not in taken:
             raise ValueError(f"--{name.replace('_', '-')} is given with {kind}")
-    check_open_unit("delta", asking.delta)
+    if asking.delta is not None:
+        check_open_unit("delta", asking.delta)
     return asked_of_each(asking.threshold, listed=bool(asking.listed), has_means=asking.question is None)
 
 

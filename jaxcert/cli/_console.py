@@ -70,21 +70,13 @@ _WIDEST = 10_000
 
 
 def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, certificates: Mapping[str, Any]) -> str:
-    """The question and settings, for one policy or two."""
+    """The data and the settings, of one policy or two."""
     certificate, *_ = certificates.values()
-    tasks = how_many(certificate.num_tasks, "task")
-    lies = f"support [{', '.join(map(as_given, support))}]" if support else ""
-    delta = f"delta {ceil_figures(float(certificate.delta))}"
-    if of_two(certificate):
-        a, b, *_ = data
-        # Policies may be called B and A.
-        letters = "AB" if {a.roles.only, b.roles.only}.isdisjoint("AB") else ("first", "second")
-        rollouts = "; ".join(f"{x}: {rollouts_words(of.num_rollouts)}" for x, of in zip(letters, (a, b), strict=True))
-        named = ", ".join(f"{letter} is {of._name}" for letter, of in zip(letters, (a, b), strict=True))
-        first = f"{named}: {tasks}, {way(certificate)}"
-        return "\n".join([first, f"{rollouts}; {', '.join(filter(None, [lies, delta]))}", *told(*data)])
+    named = " against ".join(each._name for each in data[:2]) if of_two(certificate) else data[0].path
     rollouts = "; ".join(dict.fromkeys(rollouts_words(each.num_rollouts) for each in data))
-    first = ", ".join(filter(None, [f"{data[0].path}: {tasks}", rollouts, lies]))
+    lies = f"support [{', '.join(map(as_given, support))}]" if support else ""
+    first = ", ".join(filter(None, [f"{named}: {how_many(certificate.num_tasks, 'task')}", rollouts, lies]))
+    delta = f"delta {ceil_figures(float(certificate.delta))}"
     return "\n".join([first, *told(*data), ", ".join([*_settings(certificates), delta])])
 
 

@@ -12,7 +12,7 @@ from jaxcert._files import content_of
 from jaxcert.certificates._registry import COUNTING, METHODS
 from jaxcert.cli import _console
 from jaxcert.cli._asking import Asking, with_asking
-from jaxcert.cli._options import argument, flag, in_full, option
+from jaxcert.cli._options import argument, flag, option
 from jaxcert.cli._question_options import askable, chosen
 from jaxcert.cli._request import completed
 from jaxcert.planning import check
@@ -21,17 +21,10 @@ from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import check_certifiable
 from jaxcert.returns._strata import frequencies_of
 
-_ASKED = askable(num_inputs=1)
+_ASKED = askable(1)
 
 
-@with_asking(
-    _ASKED,
-    without=["listed", "mean", "each_task", "require"],
-    needed=["delta"],
-    support="Smallest and largest possible return; 0 1 with --method attained.",
-    threshold=in_full("Performance to certify"),
-    method="As in `jaxcert certify`; fixed before the returns exist: attained for successes.",
-)
+@with_asking(_ASKED, without=["listed", "mean", "each_task", "require"])
 def command(
     out: Path = argument("PROTOCOL", "The file, .toml; one that exists is kept."),
     tasks: int = option("N", "Number of tasks.", default=...),

@@ -32,17 +32,16 @@ class Wished(NamedTuple):
     threshold: float | None = option("B", "Which threshold of the certificate; or a claim of your own.")
     epsilon: float | None = option("E", "Without CERTIFICATE: the risk that is claimed.")
     alpha: float | None = option("A", "Probability of ever raising a false alarm; by default 0.05.")
-    rollouts: int | None = option("M", "Episodes of each task, in a row; by default 1.")
+    num_rollouts: int | None = option("M", "Episodes of each task, in a row; by default 1.", "--rollouts")
     support: tuple[float, float] | None = option(
         "A B", "Smallest and largest possible return; by default the certificate's."
     )
-    successes: bool = flag("An episode succeeds (1) or fails (0).", "--successes")
+    successes: bool | None = flag("An episode succeeds (1) or fails (0).", "--successes", default=None)
 
     @property
     def given(self) -> dict[str, Any]:
         """The options by the names of a monitor's declared settings."""
-        given = {**self._asdict(), "num_rollouts": self.rollouts, "successes": self.successes or None}
-        return {name: value for name, value in given.items() if value is not None and name != "rollouts"}
+        return {name: value for name, value in self._asdict().items() if value is not None}
 
 
 def opened(state: Path, certificate: Path | None, wished: Wished, *, complete: bool) -> Monitor:

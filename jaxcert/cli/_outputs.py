@@ -16,7 +16,6 @@ WITNESS = flag(
     "(`jaxcert verify --exact`).",
     "--witness",
 )
-JSON = option("FILE", "Write a certificate file there.")
 Named = tuple[str, Path | None]  # a file, and what the user calls it
 
 
@@ -24,7 +23,7 @@ Named = tuple[str, Path | None]  # a file, and what the user calls it
 class Outputs(NamedTuple):
     """Which files are wanted."""
 
-    json: Path | None = JSON
+    json: Path | None = option("FILE", "Write a certificate file there; - for stdout.")
     witness: bool = WITNESS
     plot: Path | None = option("FILE", "Draw the result, by threshold or name (.png, .svg, .pdf).")
     report: Path | None = option(

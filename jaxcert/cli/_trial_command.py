@@ -10,7 +10,7 @@ import typer
 from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _trial_texts
 from jaxcert.cli._options import argument, flag, option, options, several, with_group
-from jaxcert.cli._outputs import FORCE, JSON, WITNESS, check_outputs, check_witness, write_plot
+from jaxcert.cli._outputs import FORCE, WITNESS, check_outputs, check_witness, write_plot
 from jaxcert.cli._typed import refuse_both, typed_among
 from jaxcert.report import trial_records, write_certificates
 from jaxcert.report._exact_check import proof_command
@@ -173,7 +173,7 @@ def next_task(log: Path = LOG) -> None:
 @group.command("status")
 def trial_status(
     log: Path = LOG,
-    json: Path | None = JSON,
+    json: Path | None = option("FILE", "Write a certificate file there."),
     witness: bool = WITNESS,
     plot: Path | None = option("FILE", "Of policies: draw the evidence after each pair (.png, .svg, .pdf)."),
     force: bool = FORCE,

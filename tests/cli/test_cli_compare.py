@@ -200,15 +200,6 @@ def test_both_commands_that_are_offered_for_benchmarks_work():
         run(f"{words} -> With confidence 0.95")
 
 
-def test_policies_that_are_called_a_and_b_are_told_from_their_places():
-    rows = [f"{agent},{i},{j},{int(agent == 'A')}" for agent in "AB" for i in range(9) for j in range(2)]
-    Path("runs.csv").write_text("\n".join(["agent,task,trial,success", *rows, ""]))
-    run("""
-        compare runs.csv --policy agent --only B,A --delta 0.05 -> ^first is runs.csv, B, second is runs.csv, A: 9 tasks
-        compare runs.csv --policy agent --only B,A --delta 0.05 -> the other way round, name A first.
-    """)
-
-
 def test_policies_of_one_file_are_named_in_their_order():
     rows = [(agent, task, trial) for agent in ("old", "new", "mid") for task in range(40) for trial in range(4)]
     won = np.random.default_rng(0).random(len(rows)) < [0.95 if agent == "new" else 0.5 for agent, *_ in rows]
