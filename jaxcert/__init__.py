@@ -89,7 +89,6 @@ __all__ = [
     "certify_suite_requirements",
     "certify_tail",
     "certify_weighted",
-    "consecutive_successes_threshold",
     "from_frame",
     "from_lists",
     "from_xarray",

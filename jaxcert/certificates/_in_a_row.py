@@ -1,87 +1,33 @@
 """Several trials in a row on a task that all succeed: the threshold for it, and the share of the choices of trials."""
 
 import functools
-from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._types import Numeric
-from jaxcert._validation import as_numbers, check_count, is_concrete, refuse, require_real
+from jaxcert._validation import check_count, is_concrete, refuse
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._certificate import DIFFERENCE_IN_A_ROW, quantity_of
 from jaxcert.certificates._question import Option
-from jaxcert.numerics._batches import elementwise
 from jaxcert.numerics._elementary import exp, log, quotient
-from jaxcert.numerics._rounding import cast, compute_dtype, unit_roundoff
+from jaxcert.numerics._rounding import cast, unit_roundoff
 from jaxcert.returns._paired import Paired, refuse_mask
 from jaxcert.returns._prepared import Needs, as_successes, is_successes
 from jaxcert.returns._sample import placed, sample_of
 from jaxcert.returns.summaries import Histogram
 
 
-def consecutive_successes_threshold(
-    probability: Numeric | Sequence[float],
-    num_episodes: Numeric | Sequence[int],
-    *,
-    validate: bool = True,
-) -> jax.Array:
-    r"""The threshold for ``certify`` above which k episodes in a row all succeed with a wanted probability.
-
-    .. math:: J^k \ge \tau \iff J \ge \tau^{1/k}
-
-    for returns of 0 and 1, whose mean J is the success probability of one episode: pass^k in benchmarks of agents. So
-    ``certify`` at this threshold bounds the share of new tasks on which k independent episodes all succeed with
-    probability at least tau. The mean over tasks of J^k is another quantity, which ``certify_episode`` certifies
-    with ``num_episodes``.
-
-    Args:
-        probability: tau in (0, 1], of all k episodes succeeding on one task.
-        num_episodes: k, whole numbers of at least 1.
-        validate: raise for invalid values that are concrete; otherwise, and under a transformation, they give infinity,
-            at which nothing is certified.
-
-    Both arguments broadcast and may be traced.
-
-    Returns:
-        The threshold in (0, 1], never below the exact value.
-
-    Raises:
-        ValueError: for a probability outside (0, 1], or episodes that are not a whole number of at least 1.
-
-    Example:
-        >>> import jax
-        >>> from jaxcert import certify
-        >>> threshold = consecutive_successes_threshold(0.9, 5)
-        >>> print(f"{threshold:.4f}")
-        0.9791
-        >>> successes = jax.random.bernoulli(jax.random.key(0), 0.999, (100, 400))
-        >>> found = certify(successes, threshold, support=(0, 1), delta=0.01, bound="clopper_pearson")
-        >>> print(f"five in a row with probability 0.9 on {float(found.safety[0]):.3f} of new tasks")
-        five in a row with probability 0.9 on 0.953 of new tasks
-
-    Reference: the page on means and tails, section on episodes in a row.
-    """
-    dtype = compute_dtype(probability)
-    if validate and is_concrete(probability, num_episodes):
-        tau, k = as_numbers("probability", probability), as_numbers("num_episodes", num_episodes)
-        refuse("probability", tau, (tau > 0) & (tau <= 1), "a probability in (0, 1]")
-        whole = (k >= 1) & (k == np.floor(k)) & (k <= float(jnp.finfo(dtype).max))
-        refuse("num_episodes", k, whole, "a whole number of at least 1")
-    require_real("probability", probability)
-    require_real("num_episodes", num_episodes)
-    tau, k = cast(probability, dtype, "up"), cast(num_episodes, dtype, "up", whole=True)
-    return elementwise(_root, probability=tau, num_episodes=k)
-
-
 @jax.jit
-def _root(tau: jax.Array, k: jax.Array) -> jax.Array:
-    """tau^(1/k), rounded up."""
+def root_up(tau: jax.Array, k: jax.Array) -> jax.Array:
+    """tau^(1/k), rounded up, for whole k of at least 1; infinity for a tau outside (0, 1], which certifies nothing.
+
+    J^k >= tau if and only if J >= tau^(1/k).
+    """
     tau, k = jnp.broadcast_arrays(tau, k)
-    valid = (tau > 0) & (tau <= 1) & (k >= 1) & (k == jnp.floor(k)) & (k < jnp.inf)
-    share = quotient(log(jnp.where(valid, tau, 1)), jnp.where(valid, k, 1))
+    valid = (tau > 0) & (tau <= 1)
+    share = quotient(log(jnp.where(valid, tau, 1)), k)
     # The logarithm and the quotient: 5 u of the exponent; the exponential and this product: 4 u.
     root = exp(share) * (1 + (8 + 8 * jnp.abs(share)) * unit_roundoff(tau.dtype))
     root = jnp.where(k == 1, tau, jnp.minimum(root, 1))
@@ -98,7 +44,7 @@ def in_a_row(thresholds: Any, num_episodes: int, bound: Bound, returns: Any, val
     if validate and is_concrete(thresholds):
         tau = np.asarray(thresholds)
         refuse("thresholds", tau, (tau > 0) & (tau <= 1), "a probability in (0, 1]")
-    reached = consecutive_successes_threshold(thresholds, num_episodes, validate=False)
+    reached = root_up(*placed((thresholds, cast(num_episodes, thresholds.dtype, "up", whole=True))))
     reached = np.asarray(reached) if is_concrete(reached) else reached
     return reached, f"probability that the next {num_episodes} trials all succeed"
 

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lists import OUTCOMES, THRESHOLDS, UNEQUAL, M, N, data_set, performances, probabilities
 
-from jaxcert import Status, certify_each_task, certify_suite, consecutive_successes_threshold, paired
+from jaxcert import Status, certify_each_task, certify_suite, paired
 from jaxcert.bounds import hoeffding
+from jaxcert.certificates._in_a_row import root_up
 from jaxcert.numerics._coins import coins_allowed
 from jaxcert.returns.summaries import Histogram
 
@@ -141,7 +142,7 @@ TAUS = [0.1, 0.5, 0.9]
 def test_it_is_the_question_at_the_root_which_is_rounded_up(k, name):
     ask = {"suite": certify_suite, "each_task": certify_each_task}[name]
     found = ask(PASSED, TAUS, num_episodes=k, delta=0.05)
-    roots = np.asarray(consecutive_successes_threshold(found.thresholds, k))
+    roots = np.asarray(root_up(found.thresholds, found.thresholds.dtype.type(k)))
     for tau, root in zip(TAUS, roots, strict=True):
         assert Fraction(float(root)) ** k >= Fraction(tau)
     same = ask(PASSED, roots, delta=0.05)
