@@ -69,7 +69,7 @@ delta-not-divided-by-levels certificates/_counting.py
 soft-risk-not-rounded certificates/_averages.py
 - risk = quotient(loss, rest) * (1 + 6 * unit_roundoff(loss.dtype))
 + risk = quotient(loss, rest)
-min-for-max-over-levels certificates/_attained_limits.py
+min-for-max-over-levels certificates/_safety_level.py
 - jnp.where(allowed > 0, -reached, jnp.inf)
 + jnp.where(allowed > 0, reached, jnp.inf)
 one-success-too-many numerics/_mixture_limit.py

@@ -17,8 +17,8 @@ from jaxcert.certificates._attained import Tried
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import answer, with_article
 from jaxcert.certificates._counting import valid_rows, where_smallest
+from jaxcert.certificates._episode import IN_A_ROW, in_a_row
 from jaxcert.certificates._figures import LISTED, floor_figures, nothing, of_tasks, status_where
-from jaxcert.certificates._in_a_row import IN_A_ROW, in_a_row
 from jaxcert.certificates._question import Question, Rows
 from jaxcert.certificates._suite_counts import LEVELS, allowances, passes, tried_for
 from jaxcert.numerics._batches import in_front

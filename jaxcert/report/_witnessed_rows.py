@@ -10,11 +10,11 @@ import numpy as np
 
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._attained_limits import FEW
 from jaxcert.certificates._figures import LISTED, SAMPLED
 from jaxcert.certificates._levels import LEVELS, delta_shares, near, usual_enough
 from jaxcert.certificates._registry import METHODS, counts_bounds
 from jaxcert.certificates._required_metrics import rest
+from jaxcert.certificates._safety_level import FEW
 from jaxcert.certificates._suite_counts import QUANTILES
 from jaxcert.report._witness import (
     Sample,

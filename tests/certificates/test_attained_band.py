@@ -12,7 +12,7 @@ from scipy import stats
 
 from jaxcert import Status, certify_band, certify_safety_level, certify_tail
 from jaxcert.certificates._attained import GRID, attained_level
-from jaxcert.certificates._attained_limits import levels_tried
+from jaxcert.certificates._safety_level import levels_tried
 from jaxcert.numerics._calibration import local_level
 from jaxcert.numerics._tails import limit
 from tests.certificates.test_attained import drawn, exact_level

@@ -13,7 +13,7 @@ from scipy import stats
 import jaxcert
 from benchmarks.exact import exact
 from jaxcert import Status, certify_episode, certify_mean, certify_mean_difference, certify_suite_mean, paired
-from jaxcert.certificates._in_a_row import root_up, share_of_choices
+from jaxcert.certificates._episode import root_up, share_of_choices
 
 CHEETAH = jaxcert.sample_returns("cheetah")
 N, M = 20, 6

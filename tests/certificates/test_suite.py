@@ -14,7 +14,7 @@ from lists import OUTCOMES, THRESHOLDS, UNEQUAL, M, N, data_set, performances, p
 
 from jaxcert import Status, certify_each_task, certify_suite, paired
 from jaxcert.bounds import hoeffding
-from jaxcert.certificates._in_a_row import root_up
+from jaxcert.certificates._episode import root_up
 from jaxcert.certificates._suite_counts import LEVELS
 from jaxcert.numerics._coins import coins_allowed
 from jaxcert.returns.summaries import Histogram
