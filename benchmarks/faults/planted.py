@@ -96,10 +96,10 @@ any-delta-for-strata certificates/_method.py
 all-but-one-in-strata certificates/_counting.py
 - sample.num_tasks - 1
 + sample.num_tasks
-any-requirement-for-all certificates/_met.py
+any-requirement-for-all certificates/_intersection.py
 - jnp.all(passes, axis=-3)
 + jnp.any(passes, axis=-3)
-smallest-level-of-requirements certificates/_met.py
+smallest-level-of-requirements certificates/_intersection.py
 - jnp.max(levels, axis=-3)
 + jnp.min(levels, axis=-3)
 most-for-least certificates/_required_metrics.py

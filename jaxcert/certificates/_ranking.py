@@ -13,7 +13,7 @@ from jaxcert._validation import require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._answer import Answer
-from jaxcert.certificates._arguments import choose, default_bound, divided
+from jaxcert.certificates._arguments import choose, default_bound, part_of
 from jaxcert.certificates._averages import (
     OVER_TASKS,
     Averages,
@@ -162,7 +162,7 @@ def certify_ranking(
     each = apart(Apart(a, b.reflected))
     rounded = probability("delta", delta, each.dtype, "down", validate=validate, scalar=True)
     num_pairs = math.comb(shape[-3], 2)
-    level = divided(delta, each.dtype, num_pairs, lambda whole: np.nextafter(whole / num_pairs, 0))
+    level = part_of(rounded, np.asarray(1 / num_pairs, each.dtype))
     fields = _ranking(chosen, *placed((each, level))) | {"delta": rounded}
     return answer(RankingCertificate, fields, each.num_tasks, bound=chosen.name)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, finish, task_bounds
-from jaxcert.certificates._arguments import Returns, as_row, is_auto, padded_rows
+from jaxcert.certificates._arguments import Returns, as_row, is_auto, padded_rows, part_of
 from jaxcert.certificates._attained import (
     ATTAINED,
     NUM_NUMBERS,
@@ -32,7 +32,7 @@ from jaxcert.certificates._counting import (
     fields_of_limits,
     largest_betas,
 )
-from jaxcert.certificates._levels import LEVELS, delta_shares, part_of
+from jaxcert.certificates._levels import LEVELS, delta_shares
 from jaxcert.certificates._method import BINOMIAL, TAIL, USUAL_BETA, Method, inflate, searched, solve, table_of
 from jaxcert.certificates._question import Question, Rows
 from jaxcert.certificates._registry import defaults
@@ -180,7 +180,7 @@ def _of_successes(sample: Sample, wanted: Any, delta: Any) -> dict[str, Any]:
     m, array = sample.num_rollouts, np if isinstance(sample.num_rollouts, np.generic | np.ndarray) else jnp
     few, n = sample.is_full and int(m) <= FEW, int(sample.num_tasks)
     if few:
-        deltas = attained_level(delta, n, int(m), sample.dtype).reshape(1)
+        deltas = attained_level(delta, n, int(m)).reshape(1)
     else:
         shares = [array.asarray(part, delta.dtype) for part in delta_shares(array.asarray(m, delta.dtype))]
         deltas = part_of(delta, array.stack(shares))

@@ -17,9 +17,10 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound, task_bounds
+from jaxcert.certificates._arguments import part_of
 from jaxcert.certificates._attained import Tried, counted
 from jaxcert.certificates._counting import reached
-from jaxcert.certificates._levels import known_enough, near, part_of, together
+from jaxcert.certificates._levels import known_enough, near, together
 from jaxcert.certificates._method import Tail, table_of
 from jaxcert.numerics._batches import in_blocks, in_front
 from jaxcert.numerics._coins import coins_allowed, equal_coins_allowed
