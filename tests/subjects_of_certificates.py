@@ -122,10 +122,8 @@ for _name, _frequencies in (("even", None), ("other", {0: 0.25, 1: 0.75})):
     _how = {"beta": (0.3, 0.4), "strata": np.arange(8) % 2, "frequencies": _frequencies} | NARROW
     CERTIFICATES[f"certify_stratified-{_name}"] = of(certify_stratified, f"returns {ASKED}", **_how)
 for _name, _how in SUPPORTS.items():
-    _how, _betas = _how | {"bound": _name}, (np.array([0.05, 0.3]), np.array([0.1, 0.4]))
-    CERTIFICATES[f"certify_suite-{_name}"] = of(
-        certify_suite, "returns thresholds betas delta low high", betas=_betas, **_how
-    )
+    _how = _how | {"bound": _name}
+    CERTIFICATES[f"certify_suite-{_name}"] = of(certify_suite, "returns thresholds delta low high", **_how)
     CERTIFICATES[f"certify_suite_mean-{_name}"] = of(certify_suite_mean, "returns delta low high", **_how)
     CERTIFICATES[f"certify_each_task-{_name}"] = of(
         certify_each_task, "returns thresholds delta low high", delta=(0.9, 0.8), **_how

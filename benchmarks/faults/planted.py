@@ -69,7 +69,7 @@ delta-not-divided-by-levels certificates/_counting.py
 soft-risk-not-rounded certificates/_averages.py
 - risk = quotient(loss, rest) * (1 + 6 * unit_roundoff(loss.dtype))
 + risk = quotient(loss, rest)
-min-for-max-over-levels certificates/_attained_limits.py
+min-for-max-over-levels certificates/_safety_level.py
 - jnp.where(allowed > 0, -reached, jnp.inf)
 + jnp.where(allowed > 0, reached, jnp.inf)
 one-success-too-many numerics/_mixture_limit.py
@@ -96,10 +96,10 @@ any-delta-for-strata certificates/_method.py
 all-but-one-in-strata certificates/_counting.py
 - sample.num_tasks - 1
 + sample.num_tasks
-any-requirement-for-all certificates/_met.py
+any-requirement-for-all certificates/_intersection.py
 - jnp.all(passes, axis=-3)
 + jnp.any(passes, axis=-3)
-smallest-level-of-requirements certificates/_met.py
+smallest-level-of-requirements certificates/_intersection.py
 - jnp.max(levels, axis=-3)
 + jnp.min(levels, axis=-3)
 most-for-least certificates/_required_metrics.py

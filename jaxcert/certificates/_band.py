@@ -109,7 +109,7 @@ def certify_band(
 def _of_bounds(per_task: Bound | None, sample: Sample, row: Any, delta: Any, beta: Any, **words: Any) -> Certificate:
     """From lower bounds, at thresholds [t], or for None at the bounds themselves; eta is NaN for an invalid delta."""
     n = int(sample.num_tasks)
-    level = divided(delta, sample.dtype, n, lambda known: local_level(n, known))
+    level = divided(delta, n, lambda known: local_level(n, known))
     fields = solved(BINOMIAL, per_task, sample, padded_rows(row, sample), beta, level)
     fields |= {"delta": delta, "level": level, "low": sample.low}
     words |= {"method": EQUAL_LOCAL_LEVELS, "simultaneous": True, "question": "band"}

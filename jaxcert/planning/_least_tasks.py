@@ -215,9 +215,10 @@ def most_of_successes(levels: np.ndarray, deltas: np.ndarray) -> Most:
 
 def most_of_all_numbers(num_rollouts: int, delta: float, dtype: Any) -> Most:
     """If no trial fails and all numbers of successes count together; n sets the level."""
+    rounded = cast_host(np.asarray(delta), dtype, "down")
 
     def safety(n: int) -> float:
-        eta = attained_level(delta, n, num_rollouts, dtype)
+        eta = attained_level(rounded, n, num_rollouts)
         return float(safety_of(BINOMIAL, 0, n, TINY, eta, dtype))
 
     start = most_of_successes(np.asarray([TINY], dtype), np.asarray([delta / num_rollouts], dtype))

@@ -96,6 +96,8 @@ class Sample:
     @property
     def unpadded(self) -> "Sample":
         """The returns alone."""
+        if self.is_apart:
+            return self.replace(values=Apart(*(each.unpadded for each in self.values)), padded=False)
         n, m = int(self.num_tasks), int(self.num_rollouts)
         where = None if self.where is None else self.where[..., :n, :m]
         return self.replace(values=self.values[..., :n, :m], where=where, padded=False)
