@@ -40,7 +40,6 @@ class MultiTaskEnv:
         sample_task: a function from a JAX random key to a task.
         episode_length: maximum number of steps of an episode.
         support: the smallest and the largest possible undiscounted return of an episode, known in advance.
-        name: by which people know it.
         binary: declares that every undiscounted return is 0 or 1, a failure or a success; another one is invalid. The
             support is then (0, 1), ``certify_policy`` takes the levels that successes attain by default, and
             ``certify_adaptive`` the exact rule for successes.
@@ -61,7 +60,6 @@ class MultiTaskEnv:
     sample_task: Callable[[jax.Array], Any]
     episode_length: int
     support: tuple[float, float]
-    name: str = ""
     binary: bool = False
 
     def __post_init__(self) -> None:

@@ -63,9 +63,8 @@ def _env(world: World) -> MultiTaskEnv:
         low, high = jnp.asarray(world.slip_ranges, jnp.result_type(float)).T
         return low + (high - low) * jax.random.uniform(key, (2,))
 
-    name = "bridge_world" if world == STANDARD else f"bridge_world of {world.num_rows} x {world.num_columns} cells"
     environment = functools.partial(BridgeWorld, world=world)
-    return MultiTaskEnv(environment, sample_task, world.horizon, (0.0, 1.0), name=name, binary=True)
+    return MultiTaskEnv(environment, sample_task, world.horizon, (0.0, 1.0), binary=True)
 
 
 ENV = env()
