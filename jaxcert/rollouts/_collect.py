@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxcert._validation import check_count, is_concrete
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, task_keys
+from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key
 from jaxcert.rollouts._queue import run_at_once, run_in_places
 
 # Memory for states, actions and temporaries of a step, as a multiple of a state.
@@ -37,8 +37,7 @@ def collect(
     discount is the environment's, which multiplies its rewards.
     Rewards are added by compensated summation and the sum is rounded down: a return is the largest float that is at
     most the exact one, as long as the digits of the sum fit into two significands, and therefore in the support if the
-    exact return is. Every episode has a random key of its own, so the returns do not depend on the memory budget. An
-    environment may have a faster way to returns (``MultiTaskEnv.simulate``), whose random numbers are others.
+    exact return is. Every episode has a random key of its own, so the returns do not depend on the memory budget.
 
     Args:
         env: the tasks' environments.
@@ -68,16 +67,8 @@ def collect(
         (4, 3)
     """
     check_count("num_rollouts", num_rollouts)
-    policy, num_tasks = as_policy(policy), count_tasks(tasks)
-    state_bytes = check_shapes(env, policy, tasks)
-    num_places = _num_places(env, num_tasks * num_rollouts, state_bytes, max_bytes)
-    if env.simulate is not None:
-        returns = env.simulate(env, policy, tasks, task_keys(key, num_tasks), num_rollouts, max_bytes)
-        if returns is not None:
-            found, wanted = (returns.shape, returns.dtype), ((num_tasks, num_rollouts), jnp.result_type(float))
-            if found != wanted:
-                raise ValueError(f"simulate of the environment gives {found}; expected floats of shape {wanted[0]}")
-            return returns
+    policy, num_episodes = as_policy(policy), count_tasks(tasks) * num_rollouts
+    num_places = _num_places(env, num_episodes, check_shapes(env, policy, tasks), max_bytes)
     returns, finite = _collect(env, policy, tasks, key, num_rollouts, num_places)
     if validate and is_concrete(finite) and not finite.all():
         task, rollout = (int(i) for i in jnp.argwhere(~finite)[0])

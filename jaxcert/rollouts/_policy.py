@@ -108,11 +108,6 @@ def episode_key(key: jax.Array) -> jax.Array:
     return jax.random.fold_in(key, _OF_EPISODES)
 
 
-def task_keys(key: jax.Array, num_tasks: int) -> jax.Array:
-    """A key for the episodes of each task, so that they do not depend on how many tasks run at once."""
-    return jax.random.split(episode_key(key), num_tasks)
-
-
 def as_policy(policy: Any) -> Policy:
     """The policy; a function of an observation and a key becomes one without parameters.
 

@@ -189,9 +189,7 @@ def test_a_key_of_the_old_kind_is_as_good():
 # --- how often it fails -------------------------------------------------------------------------------------------
 
 REPEATS, RISK, DELTA, BETA = 500, 0.5, 0.1, 0.3
-HALF = MultiTaskEnv(
-    SlowCoin, lambda key: jnp.where(jax.random.bernoulli(key, RISK), 0.4995, 1.0), 10, (0.0, 1.0), name="half"
-)
+HALF = MultiTaskEnv(SlowCoin, lambda key: jnp.where(jax.random.bernoulli(key, RISK), 0.4995, 1.0), 10, (0.0, 1.0))
 
 
 @pytest.mark.slow
@@ -303,7 +301,7 @@ def test_successes_that_nobody_declared_are_noticed(whole):
 def test_a_declared_environment_has_the_support_of_successes_and_no_other_returns():
     with pytest.raises(ValueError, match=r"support is \(0.0, 2.0\); binary returns have \(0, 1\)"):
         dataclasses.replace(DECLARED, support=(0, 2))
-    halves = dataclasses.replace(DECLARED, environment=lambda p: _Half(p), name="halves")
+    halves = dataclasses.replace(DECLARED, environment=_Half)
     with pytest.raises(ValueError, match=r"a return of task 0 is 0\.5; expected binary returns, 0 or 1"):
         certify_adaptive(halves, POLICY, KEY, B, **SETTINGS)
 
