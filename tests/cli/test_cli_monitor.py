@@ -2,8 +2,11 @@
 
 import hashlib
 import io
+import os
 import shutil
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -50,6 +53,31 @@ def test_the_exit_status(stream, tmp_path):
     stream("")
     assert command("monitor", "--state", file) == (1, out, NOTHING_READ)
     assert len(Monitor(file).rows) == 42
+
+
+def test_what_came_before_a_pause_is_looked_at(monkeypatch, tmp_path):
+    """Before the input ends, which is damaged here."""
+    (read, write), file = os.pipe(), tmp_path / "m"
+    stdin = os.fdopen(read)
+    monkeypatch.setattr(sys, "stdin", stdin)
+    os.write(write, b"task,success\n" + b"".join(b"%d,fail\n" % i for i in range(40)))
+
+    def end():
+        for _ in range(300):
+            if file.exists() and '"39"' in file.read_text():
+                break
+            time.sleep(0.1)
+        os.write(write, b"40,1,2\n")
+        os.close(write)
+
+    sender = threading.Thread(target=end)
+    sender.start()
+    status, out, err = command("monitor", "--state", file, *OWN)
+    sender.join()
+    stdin.close()
+    assert (status, len(Monitor(file).rows)) == (2, 40)
+    assert err.index("alarm after task") < err.index("error: ")
+    assert out.startswith("ALARM")
 
 
 def test_a_certificate_file_is_monitored(stream, tmp_path):
@@ -230,7 +258,7 @@ SENT = [
     (PAIRS, f"task,return,message,num_steps,nonce\n{STEPS}", 0, 3, ["one policy: num_steps, message\n"]),
     (PAIRS, "task,return\na,1\nb,0\n", 2, 0, ["task a has 1 rollouts; expected 2, as declared"]),
     (PAIRS, "task,return\na,1\na,0\nb,1\n", 2, 1, ["task b has 1 rollouts", "one that broke off has the worst return"]),
-    (PAIRS, TWO_POLICIES, 2, 0, ["rows of the same task differ in column 'policy'", "(--where)"]),
+    (PAIRS, TWO_POLICIES, 2, 0, ["rows of the same task differ in column 'policy'", "(--where, --policy)"]),
     ((*OWN, "--where", "policy = a"), TWO_POLICIES, 0, 6, []),
     ((*OWN, "--policy", "policy", "--only", "b"), TWO_POLICIES, 0, 6, []),
     (PAIRS, TWO_POLICIES.replace("policy", "mode"), 0, 6, ["column 'mode', of few entries", "one policy: mode\n"]),
