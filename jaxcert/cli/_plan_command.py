@@ -28,7 +28,7 @@ from jaxcert.planning._designs import DESIGNS
 from jaxcert.planning._pilot import support_of
 from jaxcert.questions._ask import check_others_finished
 from jaxcert.report._protocol_check import protocol_of
-from jaxcert.returns._required import requirements_of
+from jaxcert.returns._required import sides_of
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
 
@@ -166,11 +166,15 @@ def _of_designs(asked: Planning, policies: Sequence[PolicySource], reading: dict
     stated = {**asked.stated, **{name: getattr(asked, name) for name in others}}
     stated["safety"], known = asked.safety[0] if asked.safety else None, data[0].returns
     if asked.requirement:
-        known = {name: each.returns for name, each in zip(requirements_of(asked.requirement), data, strict=True)}
+        known = {name: each.returns for name, each in zip(_metrics(asked), data, strict=True)}
         stated["requirements"] = asked.requirement
     is_fixed = (reading["strata"] is not None or asked.lock is not None) and not asked.requirement
     designs = asked.design or (_of_fixed_rollouts(known) if is_fixed else [])
     return plan(known, **stated, designs=tuple(designs) or None), data
+
+
+def _metrics(asked: Planning) -> list[str]:
+    return [*dict.fromkeys(side.metric for side in sides_of(asked.requirement))]
 
 
 def _of_fixed_rollouts(known: Any) -> list[str]:
@@ -193,7 +197,7 @@ def _table_of_tasks(asked: Planning) -> Plan:
 def _pilots(asked: Planning, policies: Sequence[PolicySource], reading: dict[str, Any]) -> list[ReturnsFile]:
     """The returns of one or two policies, with equally many rollouts of each task and a known support."""
     if asked.requirement:
-        data = [policies[0].read(**columns) for columns in columns_of([*requirements_of(asked.requirement)], reading)]
+        data = [policies[0].read(**columns) for columns in columns_of(_metrics(asked), reading)]
     else:
         data = as_stated(read_all(policies, **reading), asked.support)
         check_others_finished(data[1:])
