@@ -192,7 +192,8 @@ class Answer:
         return self._decimals[name](value)
 
     def __repr__(self) -> str:
-        return "\n".join(self._lines()) if self._is_single() else f"{kind_of(self)}, of shape {self.status.shape}"
+        is_single = holds_values(self) and self.status.ndim == len(self._own("status"))
+        return "\n".join(self._lines()) if is_single else f"{kind_of(self)}, of shape {self.status.shape}"
 
     def _lines(self) -> list[str]:
         """A sentence for each row, or for the first and the last of many."""
@@ -207,10 +208,6 @@ class Answer:
         """The topics that it does not cover, in words."""
         listed = getattr(self, "source", SAMPLED) == LISTED
         return "tasks that are not in the list, or a single episode" if listed else "a single task or episode"
-
-    def _is_single(self) -> bool:
-        """Whether it can be read, and has no batch axes."""
-        return holds_values(self) and self.status.ndim == len(self._own("status"))
 
     def _told(self, index: int) -> str:
         """A row in words, without how sure it is."""

@@ -69,19 +69,14 @@ class EpisodeCertificate(ByThreshold):
 
     def _told(self, index: int) -> str:
         threshold, safety = self._held(index, "thresholds", "safety")
-        subject, event = self._words(threshold)
-        if not safety > 0:
-            return nothing(f"the probability that {subject} {event}")
-        least = f"with probability at least {floor_to(safety, 4)}.{self._note(index)}"
-        return f"on a new task from the same distribution, {subject} {event} {least}"
-
-    def _words(self, threshold: float) -> tuple[str, str]:
-        """The episodes of the statement, and the event."""
         single, succeeds = self.num_episodes == 1, self.of_successes and 0 < threshold <= 1
         each = "trial" if succeeds else "episode"
         subject = f"the next {each}" if single else f"all of the next {self.num_episodes} {each}s"
         event = f"succeed{'s' * single}" if succeeds else f"return{'s' * single} at least {floor_figures(threshold)}"
-        return subject, event
+        if not safety > 0:
+            return nothing(f"the probability that {subject} {event}")
+        least = f"with probability at least {floor_to(safety, 4)}.{self._note(index)}"
+        return f"on a new task from the same distribution, {subject} {event} {least}"
 
 
 def certify_episode(

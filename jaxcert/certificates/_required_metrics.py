@@ -124,7 +124,7 @@ def _metric_of(side: Side, returns: Any, where: Any, name: str | None, method: s
         if of_two and not side.is_least:  # that B is better by a number
             returns = returns.swapped
         rounded_to: Any = "down" if side.is_least else "up"
-        costly = per_task.costly or method == EVERY_MOMENT.name or where is not None  # as successes with a mask are
+        costly = per_task.costly or method == EVERY_MOMENT.name
         needs = dataclasses.replace(per_task, costly=costly, apart=method != SOFT.name)
         sample = sample_of(needs, returns, side.support, where, validate, side=rounded_to)
         _check_threshold(side, sample, validate)

@@ -24,7 +24,7 @@ from jaxcert.certificates._requirements_certificate import SIDES, RequirementsCe
 from jaxcert.certificates._soft import SOFT
 from jaxcert.numerics._rounding import known
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._required import Requirement, requirements_of, sides_of
+from jaxcert.returns._required import Requirement, sides_of
 from jaxcert.returns._weighted import Weighted
 
 _METHODS = {method.name: method for method in (BINOMIAL, ATTAINED, SOFT, EVERY_MOMENT)}
@@ -113,7 +113,7 @@ def required(
     listed: bool = False,
 ) -> RequirementsCertificate:
     """The answer about new tasks, or about the tasks of a list."""
-    sides = sides_of(requirements_of(requirements))
+    sides = sides_of(requirements)
     check_declared(sides, complete)
     weights = returns if isinstance(returns, Weighted) else None
     if weights and listed:
@@ -211,7 +211,7 @@ _REQUIREMENT = (
 _COMPLETE = "Declare that each return is that of a whole rollout, of a finite horizon, which an upper limit needs"
 
 _OPTIONS = (
-    Option("requirements", tuple, _REQUIREMENT, True, "requirement", check=lambda _, value: requirements_of(value)),
+    Option("requirements", tuple, _REQUIREMENT, True, "requirement", check=lambda _, value: sides_of(value)),
     Option("complete", bool, _COMPLETE),
 )
 

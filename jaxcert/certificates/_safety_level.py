@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, finish, task_bounds
-from jaxcert.certificates._arguments import Returns, as_row, is_auto, padded_rows, part_of
+from jaxcert.certificates._arguments import Returns, as_row, is_auto, levels_of, padded_rows, part_of
 from jaxcert.certificates._attained import (
     ATTAINED,
     NUM_NUMBERS,
@@ -129,21 +129,12 @@ def certify_safety_level(
     else:
         # A given level is attained by the number of successes that decides.
         counting = BINOMIAL if chosen is ATTAINED else chosen
-        fields = _at_levels(counting, per_task, sample, rows, delta, beta, validate)
+        if beta is not None or not counting.free_beta:
+            delta, beta = levels_of(counting, delta, beta, sample, validate)
+        table = table_of(counting.tail, int(sample.num_tasks), sample.tasks[-1], delta, beta)
+        fields = _fields(counting, per_task, *placed((sample, rows, delta, beta, table))) | {"delta": delta}
     settings = {"bound": per_task.name, "method": chosen.name, "quantity": quantity_of(per_task.name, returns)}
     return answer(Certificate, fields, sample.num_tasks, len(wanted), **settings, question="safety_level")
-
-
-def _at_levels(
-    method: Method, bound: Bound, sample: Sample, rows: Any, delta: Any, beta: Any, validate: bool
-) -> dict[str, Any]:
-    """The fields of certificates from lower bounds."""
-    n = int(sample.num_tasks)
-    beta = method.default_beta(delta, n) if beta is None and not method.free_beta else beta
-    if beta is not None:
-        beta = probability("beta", beta, sample.dtype, "nearest", validate=validate, scalar=True)
-    table = table_of(method.tail, n, sample.tasks[-1], delta, beta)
-    return _fields(method, bound, *placed((sample, rows, delta, beta, table))) | {"delta": delta}
 
 
 @functools.partial(quickly, static_argnums=(0, 1))

@@ -28,7 +28,7 @@ from jaxcert.planning import Plan, allocated, plan, plan_difference, plan_suite,
 from jaxcert.planning._designs import DESIGNS
 from jaxcert.questions._ask import check_others_finished
 from jaxcert.report._protocol_check import protocol_of
-from jaxcert.returns._required import requirements_of
+from jaxcert.returns._required import sides_of
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
 
@@ -140,11 +140,15 @@ def _planned(kind: str, asked: Planning, data: Sequence[ReturnsFile], *, of_fixe
         return plan_difference(a.returns, b.returns, threshold, listed=asked.suite, **stated)
     known: Any = data[0].returns
     if asked.requirement:
-        known = {name: each.returns for name, each in zip(requirements_of(asked.requirement), data, strict=True)}
+        known = {name: each.returns for name, each in zip(_metrics(asked), data, strict=True)}
         stated["requirements"] = asked.requirement
     designs = asked.design or (_of_fixed_rollouts(known) if of_fixed and not asked.requirement else [])
     stated |= {name: getattr(asked, name) for name in ("threshold", "cost_per_task")}
     return plan(known, safety=(asked.safety or [None])[0], designs=tuple(designs) or None, **stated)
+
+
+def _metrics(asked: Planning) -> list[str]:
+    return [*dict.fromkeys(side.metric for side in sides_of(asked.requirement))]
 
 
 def _of_fixed_rollouts(known: Any) -> list[str]:
@@ -156,7 +160,7 @@ def _of_fixed_rollouts(known: Any) -> list[str]:
 def _pilots(asked: Planning, policies: Sequence[PolicySource], reading: dict[str, Any]) -> list[ReturnsFile]:
     """The returns of one or two policies, or of each metric, with equally many rollouts of each task."""
     if asked.requirement:
-        data = [policies[0].read(**columns) for columns in columns_of([*requirements_of(asked.requirement)], reading)]
+        data = [policies[0].read(**columns) for columns in columns_of(_metrics(asked), reading)]
     else:
         data = as_stated(read_all(policies, **reading), asked.support) if policies else []
         check_others_finished(data[1:])

@@ -33,7 +33,7 @@ from jaxcert.report._witness import (
     ways_of,
 )
 from jaxcert.returns import stratified
-from jaxcert.returns._required import Side, requirements_of, sides_of
+from jaxcert.returns._required import Side, sides_of
 
 
 def check_witnesses(certificate: Any) -> None:
@@ -163,7 +163,7 @@ def of_requirements(certificate: Any, samples: Mapping[str, Sample], index: int)
     _check_ways(certificate)
     if not certificate.safety > 0:
         return None
-    sides = sides_of(requirements_of(certificate.requirements))
+    sides = sides_of(certificate.requirements)
     each = [
         _Required(side, samples[side.metric], *row)
         for side, *row in zip(sides, certificate.thresholds, certificate.missed, strict=True)
