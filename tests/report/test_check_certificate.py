@@ -15,10 +15,9 @@ import numpy as np
 import pytest
 from alterations import every_alteration, of_tables, standing_alone, with_record
 from cli_harness import table
-from conftest import x64_context
 from hypothesis import given
 from hypothesis import strategies as st
-from random_certificates import KINDS, Cases, lines_of, made, reasons, record_of, smallest_risk, tally, verdicts
+from random_certificates import KINDS, Cases, lines_of, made, reasons, record_of, smallest_risk, tally
 
 import jaxcert
 from jaxcert.questions import QUESTIONS
@@ -397,12 +396,3 @@ def test_tables_that_say_no_numbers_are_refused(text, message, columns):
 @pytest.mark.parametrize("label", ["a ", '"a\u00a0"', " a"])
 def test_a_label_with_blanks_may_stand_alone(label):
     assert read_csv(f"{HEAD}{label},0,1\n{label},1,0\n".encode(), USUAL)[0] == [[1, 0]]
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_verdict_is_the_same_for_arrays_and_tables(dtype, tmp_path):
-    """A float32 is the decimal of its own type in a table, and the fraction that it is in an array."""
-    with x64_context(dtype == "float64"):
-        for seed in range(4):
-            case = made(KINDS["betting"], dtype, seed, tmp_path)
-            assert all(holds for holds, _ in verdicts(case.certificate, case.returns))

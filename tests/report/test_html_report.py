@@ -172,7 +172,7 @@ def test_a_page_of_two_policies_needs_the_returns_and_the_names_of_both(tmp_path
     for asked, given, message in (
         (found, {}, "certificate is about two policies; expected the returns of policy B"),
         (certificate, {"against": other}, "certificate is about one policy; against is given"),
-        (found, {"against": other}, "policies is not given; expected the names of A and B"),
+        (found, {"against": other}, "policies is None; expected two different names, those of A and B"),
         (found, {"against": other, "policies": ("same", "same")}, r"policies is \('same', 'same'\); expected two diff"),
         (found, both, r"certificate is of 40 tasks, returns have shape \(39, 20\)"),
     ):

@@ -1,10 +1,7 @@
 """Plots of certificates, and of lower ends and intervals by name: their content, and their files."""
 
 import itertools
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 
 import jax
 import numpy as np
@@ -84,19 +81,6 @@ def test_what_cannot_be_drawn():
     estimate = jaxcert.baselines.certify_plug_in(np.full((50, 4), 0.75, np.float32), [0.5, 0.7], delta=0.01)
     with pytest.raises(ValueError, match="is a PlugInEstimate, which answers no known question"):
         plot_certificates({"binomial": one, "averages": estimate})
-
-
-def test_what_is_not_needed_is_not_imported(tmp_path):
-    (tmp_path / "trials.csv").write_text("task,trial,success\na,0,pass\na,1,fail\nb,0,pass\nb,1,pass\n")
-    code = """if True:
-        import sys, jaxcert.report, jaxcert.cli, jaxcert.tables
-        print({'pyarrow', 'matplotlib', 'typer', 'rich'} & set(sys.modules))
-        jaxcert.tables.read_returns(sys.argv[1])
-        print('pandas' in sys.modules)
-    """
-    root, command = Path(jaxcert.__file__).parents[1], [sys.executable, "-c", code, str(tmp_path / "trials.csv")]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\nFalse\n"
 
 
 ODD = ["$a_b$ & c", "two\nlines", "机器人", "\ud800", "", "🤖" * 40, "x" * 500, "<b>{}%\\", "\x00"]

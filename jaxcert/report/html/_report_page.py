@@ -32,8 +32,6 @@ from jaxcert.report.html._page_parts import (
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 
-_NO_NAMES = "policies is not given; expected the names of A and B, so that the page says which is which"
-
 
 def write_report(
     path: str | PathLike[str],
@@ -72,9 +70,9 @@ def write_report(
         tasks: the names of the tasks, [n], such as `data.tasks`; by default their places, from 0.
         wanted: a safety, of which the page says why it is not certified; by default any above 0.
         advice: of `jaxcert.planning.advise`, for that safety; by default as given there.
-        title: heading of the page, such as the name of policy and tasks; by default the names of A and B, or of a file.
+        title: heading of the page, such as the name of policy and tasks; by default the names of A and B, or a file.
         against: the same of policy B, if it is about two, with tasks in the order of A's (`jaxcert.align_tasks`).
-        policies: what A and B are called; by default by the names of their files.
+        policies: what A and B are called, if it is about two.
         findings: of `jaxcert.diagnostics.diagnose`; None if it was not called.
         protocol: the digest of the protocol that was locked beforehand.
         date: of the certificate, as it is to be shown.
@@ -152,21 +150,13 @@ def _sample(
         for each in files
     ]
     own, *other = both
-    called = _called(policies, *both) if other else ()
+    if other and (policies is None or len(policies) != 2 or policies[0] == policies[1]):
+        raise ValueError(f"policies is {policies!r}; expected two different names, those of A and B")
     for shape in (np.shape(each.returns) for each in both):
         if len(shape) != 2 or shape[0] != certificate.num_tasks:
             raise ValueError(f"certificate is of {certificate.num_tasks} tasks, returns have shape {shape}")
     means = own.means - other[0].means if other else own.means
-    return Sample(means, support, both, names_of(tasks, certificate.num_tasks), tuple(called))
-
-
-def _called(policies: Sequence[str] | None, *files: Any) -> Sequence[str]:
-    """The names of the policies: given names, or their files' names."""
-    if policies is None and all(isinstance(file, ReturnsFile) for file in files):
-        policies = [file.path.name for file in files]
-    if policies is None or len(policies) != 2 or policies[0] == policies[1]:
-        raise ValueError(_NO_NAMES if policies is None else f"policies is {policies!r}; expected two different names")
-    return policies
+    return Sample(means, support, both, names_of(tasks, certificate.num_tasks), tuple(policies or ()) if other else ())
 
 
 def _figure(certificate: Any, question: Question, sample: Sample) -> dict[str, Any] | None:
