@@ -3,7 +3,6 @@
 import contextlib
 import io
 import sys
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +13,6 @@ from rich.table import Table
 
 from jaxcert.certificates import ceil_figures
 from jaxcert.certificates._certificate import of_two
-from jaxcert.cli._program_cache import emptied_after
 from jaxcert.cli._reading import told
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._in_words import level_words
@@ -46,24 +44,10 @@ def show_table(table: Any) -> None:
 
 @contextlib.contextmanager
 def progress() -> Iterator[Any]:
-    """Give a function that shows the current step on stderr, if that is a terminal; warnings are shown at the end."""
+    """Give a function that shows the current step on stderr, if that is a terminal."""
     console = Console(stderr=True, markup=False, highlight=False, emoji=False)
-    with (
-        warnings_on_stderr(),
-        console.status("starting") if console.is_terminal else contextlib.nullcontext() as status,
-    ):
+    with console.status("starting") if console.is_terminal else contextlib.nullcontext() as status:
         yield status.update if status else lambda _: None
-
-
-@contextlib.contextmanager
-def warnings_on_stderr() -> Iterator[None]:
-    """Show each warning of the library as one line, once."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    for line in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
-        if not emptied_after(line):
-            print(f"warning: {line}", file=sys.stderr)
 
 
 _WIDEST = 10_000

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import typer
 
 from jaxcert._files import content_of, in_file
-from jaxcert.cli import _console
 from jaxcert.cli._options import argument, flag, option, options, reading_of, with_group
 from jaxcert.cli._outputs import check_distinct
 from jaxcert.monitoring import Monitor, MonitoredClaim, claim_of_record
@@ -133,9 +132,8 @@ def command(
     Options of a monitor that has begun are fixed: they may be given again, and others are refused.
     """
     check_distinct(("CERTIFICATE", certificate), ("--state", state))
-    with _console.warnings_on_stderr():
-        watching = opened(state, certificate, wished, complete=complete)
-        certified = {} if certificate is None else read_certificate(certificate)["certificates"][0].get("data") or {}
+    watching = opened(state, certificate, wished, complete=complete)
+    certified = {} if certificate is None else read_certificate(certificate)["certificates"][0].get("data") or {}
     reading = reading_of({"task": task, "value": value})
     columns = {"task": reading["task"], "trial": None, "value": reading["value"]}
     is_whole = False
