@@ -61,10 +61,10 @@ def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, ce
     lies = f"support [{', '.join(map(as_given, support))}]" if support else ""
     first = ", ".join(filter(None, [f"{named}: {how_many(certificate.num_tasks, 'task')}", rollouts, lies]))
     delta = f"delta {ceil_figures(float(certificate.delta))}"
-    return "\n".join([first, *told(*data), ", ".join([*_settings(certificates), delta])])
+    return "\n".join([first, *told(*data), ", ".join([*settings_words(certificates), delta])])
 
 
-def _settings(certificates: Mapping[str, Any]) -> list[str]:
+def settings_words(certificates: Mapping[str, Any]) -> list[str]:
     """Bound, method and beta, which may depend on the fixed numbers."""
     certificate, *_ = certificates.values()
     each = {name: QUESTIONS[name].each for name in certificates}
@@ -78,13 +78,6 @@ def _settings(certificates: Mapping[str, Any]) -> list[str]:
 def rollouts_words(counts: np.ndarray) -> str:
     """The number of rollouts of each task, [n]."""
     return f"{how_many(span(counts), 'rollout')}{f', {counts.sum()} in all' if np.ptp(counts) else ' each'}"
-
-
-def way(certificate: Any) -> str:
-    """How it was certified, in a few words."""
-    named = [getattr(certificate, name, "") for name in ("bound", "method")]
-    level = level_words(getattr(certificate, "beta", None))
-    return ", ".join(filter(None, [*named, f"beta {level}" if level else ""]))
 
 
 def as_given(value: float) -> str:

@@ -38,11 +38,8 @@ class OfTasks(NamedTuple):
         """A log of trials of tasks."""
         if not self.threshold:
             raise ValueError("expected --threshold, the performance to certify, or --policies A,B")
-        if successes and (wrong := [each for each in self.threshold if not 0 < each <= 1]):
-            raise ValueError(f"--threshold is {wrong[0]:g}; expected a probability of success above 0, and at most 1")
         own = {name: getattr(self, name) for name in ("beta", "give_up", "max_trials", "schedule")}
-        labels = _labels(self.tasks)
-        return Trials.start(log, labels, self.threshold, successes=successes, **own, **settings)
+        return Trials.start(log, _labels(self.tasks), self.threshold, successes=successes, **own, **settings)
 
 
 @options
