@@ -1,9 +1,11 @@
 """The commands, and their exit statuses."""
 
 import ast
+import contextlib
 import importlib
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -63,7 +65,8 @@ def execute(arguments: Sequence[str]) -> int:
     remember(arguments)
     try:
         # Help, version and an interruption come back as an exit status, a finished command as None.
-        status = _app(list(arguments) or ["--help"], prog_name="jaxcert", standalone_mode=False) or 0
+        with _warnings_on_stderr():
+            status = _app(list(arguments) or ["--help"], prog_name="jaxcert", standalone_mode=False) or 0
     except _UsageError as error:
         return _fail(error.format_message(), 2)
     except ImportError as error:
@@ -75,6 +78,16 @@ def execute(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         status = 130
     return _fail("interrupted", 130) if status == 130 else status
+
+
+@contextlib.contextmanager
+def _warnings_on_stderr() -> Iterator[None]:
+    """Show each warning of the library as one line, once, after what the command says."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for line in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
+        print(f"warning: {line}", file=sys.stderr)
 
 
 def _fail(message: str, status: int) -> int:

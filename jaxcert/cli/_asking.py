@@ -72,6 +72,11 @@ class Asking(NamedTuple):
         """The numbers that the options of all questions may fix beforehand."""
         return {"threshold": self.threshold, "safety": self.safety}
 
+    @property
+    def settled(self) -> dict[str, Any]:
+        """The given settings that a protocol has by the same names."""
+        return {name: value for name in _SETTLED if (value := getattr(self, name)) is not None}
+
     def named(self, num_policies: int = 1, *, strata: str | None = None) -> "Asking":
         """Name the question about this number of policies; for one policy, leave it open if the numbers select it.
 
@@ -180,8 +185,7 @@ class Locked(NamedTuple):
 
     def settle(self, asking: Asking) -> Asking:
         """The protocol's question and settings; a contradiction is an error."""
-        given = {name: getattr(asking, name) for name in _SETTLED}
-        self.check({"thresholds": asking.threshold, "safeties": asking.safety, **given})
+        self.check({"thresholds": asking.threshold, "safeties": asking.safety, **asking.settled})
         settled = {name: getattr(self.protocol, name) for name in _SETTLED}
         asking = asking._replace(threshold=self.protocol.thresholds, safety=self.protocol.safeties, **settled)
         return asking if QUESTIONS[self.protocol.asked].takes("method") else asking._replace(method=None)

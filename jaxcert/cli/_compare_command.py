@@ -65,6 +65,7 @@ def command(
     """
     reading = {**reading_of(roles), "strict": strict}
     sources = sources_of(files, reading, called)
+    outputs.check(*((f"file {i}", file) for i, file in enumerate(dict.fromkeys(each.file for each in sources), 1)))
 
     def read(metrics: Sequence[str] = (), **options: Any) -> list[ReturnsFile]:
         files = [file for each in columns_of(metrics, options) for file in read_all(sources, ignored=ignore, **each)]
@@ -74,7 +75,6 @@ def command(
         print_leaderboard(Request(asking, {}, reading, outputs), sources, read)
         return
     asking = asking.named(2, strata=roles["strata"])
-    outputs.check(*zip("AB", dict.fromkeys(each.file for each in sources), strict=False))
     request = Request(asking, asked_of(asking, 2), reading, outputs)
     answer_files(request, files[0], functools.partial(read, request.metrics))
 
@@ -82,8 +82,6 @@ def command(
 def print_leaderboard(request: Request, sources: Sequence[PolicySource], read: Callable[..., Any]) -> None:
     """Certify every policy and every pair, print a row for each policy, and write the wanted files."""
     asking, request = request.asking, request._replace(numbers=_asked(request, len(sources)))
-    named = enumerate(dict.fromkeys(each.file for each in sources), 1)
-    request.outputs.check(*((f"file {i}", file) for i, file in named))
     with _console.progress() as show:
         show("reading")
         data = as_stated(read(**request.roles), asking.support)

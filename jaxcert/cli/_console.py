@@ -3,7 +3,6 @@
 import contextlib
 import io
 import sys
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +13,6 @@ from rich.table import Table
 
 from jaxcert.certificates import ceil_figures
 from jaxcert.certificates._certificate import of_two
-from jaxcert.cli._program_cache import emptied_after
 from jaxcert.cli._reading import told
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._in_words import level_words
@@ -46,24 +44,10 @@ def show_table(table: Any) -> None:
 
 @contextlib.contextmanager
 def progress() -> Iterator[Any]:
-    """Give a function that shows the current step on stderr, if that is a terminal; warnings are shown at the end."""
+    """Give a function that shows the current step on stderr, if that is a terminal."""
     console = Console(stderr=True, markup=False, highlight=False, emoji=False)
-    with (
-        warnings_on_stderr(),
-        console.status("starting") if console.is_terminal else contextlib.nullcontext() as status,
-    ):
+    with console.status("starting") if console.is_terminal else contextlib.nullcontext() as status:
         yield status.update if status else lambda _: None
-
-
-@contextlib.contextmanager
-def warnings_on_stderr() -> Iterator[None]:
-    """Show each warning of the library as one line, once."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    for line in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
-        if not emptied_after(line):
-            print(f"warning: {line}", file=sys.stderr)
 
 
 _WIDEST = 10_000
@@ -77,10 +61,10 @@ def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, ce
     lies = f"support [{', '.join(map(as_given, support))}]" if support else ""
     first = ", ".join(filter(None, [f"{named}: {how_many(certificate.num_tasks, 'task')}", rollouts, lies]))
     delta = f"delta {ceil_figures(float(certificate.delta))}"
-    return "\n".join([first, *told(*data), ", ".join([*_settings(certificates), delta])])
+    return "\n".join([first, *told(*data), ", ".join([*settings_words(certificates), delta])])
 
 
-def _settings(certificates: Mapping[str, Any]) -> list[str]:
+def settings_words(certificates: Mapping[str, Any]) -> list[str]:
     """Bound, method and beta, which may depend on the fixed numbers."""
     certificate, *_ = certificates.values()
     each = {name: QUESTIONS[name].each for name in certificates}
@@ -94,13 +78,6 @@ def _settings(certificates: Mapping[str, Any]) -> list[str]:
 def rollouts_words(counts: np.ndarray) -> str:
     """The number of rollouts of each task, [n]."""
     return f"{how_many(span(counts), 'rollout')}{f', {counts.sum()} in all' if np.ptp(counts) else ' each'}"
-
-
-def way(certificate: Any) -> str:
-    """How it was certified, in a few words."""
-    named = [getattr(certificate, name, "") for name in ("bound", "method")]
-    level = level_words(getattr(certificate, "beta", None))
-    return ", ".join(filter(None, [*named, f"beta {level}" if level else ""]))
 
 
 def as_given(value: float) -> str:

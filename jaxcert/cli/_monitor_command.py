@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import typer
 
 from jaxcert._files import content_of, in_file
-from jaxcert.cli import _console
 from jaxcert.cli._options import (
     RoleOptions,
     argument,
@@ -109,16 +108,15 @@ def _certified(certificate: Path, wished: Wished) -> tuple[MonitoredClaim, tuple
 def feed(watching: Monitor, stream: Any, roles: Roles, certified: Mapping[str, Any]) -> None:
     """Add the episodes of an input up to the first task without all of its rollouts, which is refused."""
     declared, tasks = watching.declared, []
-    with _console.warnings_on_stderr():
-        for content, is_end in _arrived(stream):
-            before, num_before = watching.evidence, len(tasks)
-            tasks = deployed_tasks(content, roles, support=declared.support, certified=certified)
-            whole = [*itertools.takewhile(lambda task: len(task[1]) == declared.num_rollouts, tasks)]
-            watching.add(whole[num_before:])
-            _tell_news(before, watching.evidence)
-            if is_end or len(tasks) > len(whole) + 1:  # the last task may wait for its rollouts
-                watching.add(tasks[len(whole) :])
-            tasks = whole
+    for content, is_end in _arrived(stream):
+        before, num_before = watching.evidence, len(tasks)
+        tasks = deployed_tasks(content, roles, support=declared.support, certified=certified)
+        whole = [*itertools.takewhile(lambda task: len(task[1]) == declared.num_rollouts, tasks)]
+        watching.add(whole[num_before:])
+        _tell_news(before, watching.evidence)
+        if is_end or len(tasks) > len(whole) + 1:  # the last task may wait for its rollouts
+            watching.add(tasks[len(whole) :])
+        tasks = whole
     if not tasks:
         # This is no error: an hour without a task is no evidence against the claim.
         _say("warning: no episode was read from standard input")
@@ -166,9 +164,8 @@ def command(
     Options of a monitor that has begun are fixed: they may be given again, and others are refused.
     """
     check_distinct(("CERTIFICATE", certificate), ("--state", state))
-    with _console.warnings_on_stderr():
-        watching = opened(state, certificate, wished, complete=complete)
-        certified = {} if certificate is None else read_certificate(certificate)["certificates"][0].get("data") or {}
+    watching = opened(state, certificate, wished, complete=complete)
+    certified = {} if certificate is None else read_certificate(certificate)["certificates"][0].get("data") or {}
     is_whole = False
     try:
         if not sys.stdin.isatty():  # a terminal is not waited for
