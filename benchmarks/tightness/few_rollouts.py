@@ -57,7 +57,7 @@ def recorded_env(returns: np.ndarray) -> MultiTaskEnv:
     )
 
 
-_POLICY = Policy(lambda params, obs, key: jnp.zeros(()), (), deterministic=True)
+_POLICY = Policy(lambda params, obs, key: jnp.zeros(()), ())
 
 
 def until() -> Iterator[str]:

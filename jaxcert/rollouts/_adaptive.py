@@ -127,7 +127,6 @@ def certify_adaptive(
         num_started=run.num_rollouts,
         rollout_task=run.log_task,
         rollout_return=run.log_return,
-        deterministic=policy.deterministic,
     )
     if validate and is_concrete(found.state.valid) and not np.all(found.state.valid):
         task, place_of = np.asarray(found.rollout_task), lambda index: f"a return of task {task[index[0]]}"

@@ -31,7 +31,6 @@ class AdaptiveCertificate:
         num_started: rollouts in all: the cost, with those that were not needed in the end.
         rollout_task: the task of each rollout, in the order in which they were taken in, int32[r]; -1 after the last.
         rollout_return: the return of each, float[r]; NaN after the last.
-        deterministic: whether the policy declares itself deterministic; None if it does not say.
     """
 
     certificate: Certificate
@@ -40,7 +39,6 @@ class AdaptiveCertificate:
     num_started: jax.Array
     rollout_task: jax.Array
     rollout_return: jax.Array
-    deterministic: bool | None = dataclasses.field(metadata={"static": True})
 
     def __repr__(self) -> str:
         return f"{self.certificate!r}\n{_UNDECLARED}" if self._gave_up_successes() else repr(self.certificate)
