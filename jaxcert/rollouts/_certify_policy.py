@@ -27,13 +27,11 @@ class PolicyCertificate:
         certificate: the certificate at the thresholds.
         returns: [n, m].
         tasks: a pytree of arrays [n, ...].
-        deterministic: whether the certified policy declares itself deterministic; None if it does not say.
     """
 
     certificate: Certificate
     returns: jax.Array
     tasks: Any
-    deterministic: bool | None = dataclasses.field(metadata={"static": True})
 
     def __repr__(self) -> str:
         return repr(self.certificate)
@@ -102,7 +100,7 @@ def certify_policy(
     sizes = {"num_rollouts": num_rollouts, "max_bytes": max_bytes}
     returns = collect(env, policy, tasks, key_rollouts, **sizes, validate=validate)
     certificate = certify(returns, thresholds, support=env.support, **settings)
-    return PolicyCertificate(certificate, returns, tasks, policy.deterministic)
+    return PolicyCertificate(certificate, returns, tasks)
 
 
 def check_settings(env: MultiTaskEnv, thresholds: Any, num_tasks: Any, num_rollouts: Any, **settings: Any) -> None:

@@ -21,19 +21,17 @@ class Policy:
     Attributes:
         apply: from parameters, an observation and a JAX random key to an action, for one episode.
         params: any pytree of arrays.
-        deterministic: whether the action ignores the key, if known; it is recorded with results.
 
     Example:
         >>> import jax
         >>> import jax.numpy as jnp
-        >>> policy = Policy(lambda gain, obs, key: gain * obs[:1], jnp.float32(0.5), deterministic=True)
+        >>> policy = Policy(lambda gain, obs, key: gain * obs[:1], jnp.float32(0.5))
         >>> print(policy.apply(policy.params, jnp.ones(3), jax.random.key(0)))
         [0.5]
     """
 
     apply: Callable[[Any, Any, jax.Array], Any] = dataclasses.field(metadata={"static": True})
     params: Any
-    deterministic: bool | None = dataclasses.field(default=None, metadata={"static": True})
 
 
 PolicyOrFunction = Policy | Callable[[Any, jax.Array], Any]
@@ -64,10 +62,11 @@ def brax_policy(make_policy: Callable[..., Callable], params: Any, *, determinis
     Example:
         >>> def make_policy(params, deterministic=False):
         ...     return lambda obs, key: (params * obs, {})
-        >>> brax_policy(make_policy, 2.0).deterministic
-        True
+        >>> policy = brax_policy(make_policy, 2.0)
+        >>> policy.apply(policy.params, 3.0, jax.random.key(0))
+        6.0
     """
-    return Policy(_Made(make_policy, deterministic), params, deterministic)
+    return Policy(_Made(make_policy, deterministic), params)
 
 
 def digest(params: Any) -> str:

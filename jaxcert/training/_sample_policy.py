@@ -40,7 +40,7 @@ def sample_policy(name: str, *, deterministic: bool = True) -> Policy:
     params = {each: jnp.asarray(array) for each, array in arrays.items() if each != "about"}
     if name == _ZONES:
         return sequence_policy(params, deterministic=deterministic)
-    return Policy(_mode if deterministic else _sample, params, deterministic)
+    return Policy(_mode if deterministic else _sample, params)
 
 
 # --- the networks of Brax's PPO: SiLU between the layers, and a tanh-normal distribution ------------------------------

@@ -14,7 +14,7 @@ from jaxcert import Status, certify, certify_policy
 from jaxcert.rollouts import Policy, collect
 from jaxcert.rollouts._policy import key_apart
 
-POLICY = Policy(answer, jnp.float32(1), deterministic=True)
+POLICY = Policy(answer, jnp.float32(1))
 SIZES = {"num_tasks": 60, "num_rollouts": 20}
 KEY = jax.random.key(3)
 
@@ -33,7 +33,6 @@ def test_one_call_is_both_calls(bound):
     assert jax.tree.structure(found.certificate) == jax.tree.structure(wanted)
     for a, b in zip(jax.tree.leaves(found.certificate), jax.tree.leaves(wanted), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)  # two calls are padded, one is not
-    assert found.deterministic is True
     assert str(found) == str(wanted)
 
 
@@ -74,12 +73,11 @@ def test_nothing_leaves_the_device(read_on_the_host):
         found = call(params, KEY, thresholds, delta)
     assert read_on_the_host == []
     assert found.returns.shape == (60, 20)
-    assert found.deterministic is None
 
 
 def test_other_values_do_not_compile_again():
     certify_policy(COINS, POLICY, KEY, [0.1], delta=0.1, **SIZES)
-    other, key = Policy(answer, jnp.float32(0.3), deterministic=True), jax.random.key(4)
+    other, key = Policy(answer, jnp.float32(0.3)), jax.random.key(4)
     assert compilations(lambda: certify_policy(COINS, other, key, [0.2], delta=0.01, **SIZES)) == 0
 
 

@@ -43,7 +43,7 @@ def policies_of(name: str) -> list[Policy]:
         return policies
     env = make()
     size = env.environment(env.sample_task(KEY)).action_size
-    return [Policy(lambda params, obs, key: jnp.zeros(size), (), deterministic=True)]
+    return [Policy(lambda params, obs, key: jnp.zeros(size), ())]
 
 
 @pytest.mark.filterwarnings("default")

@@ -211,7 +211,7 @@ def assert_same_means(got, wanted):
 
 
 def rolled_out(name, reference):
-    policy = Policy(reference.act, jax.tree.map(jnp.asarray, reference.params), deterministic=True)
+    policy = Policy(reference.act, jax.tree.map(jnp.asarray, reference.params))
     env = ROBOTS[name](authors_version=True)
     return np.asarray(collect(env, policy, reference.tasks, jax.random.key(0), num_rollouts=20))
 

@@ -69,7 +69,7 @@ def table_policy(actions: Array, *, world: World = STANDARD) -> Policy:
         world: the map.
 
     Returns:
-        A deterministic ``Policy`` for ``env(world=world)``.
+        A ``Policy`` for ``env(world=world)``.
 
     Raises:
         ValueError: if there is not one action from 0 to 3 for each cell, or the table is traced.
@@ -80,7 +80,7 @@ def table_policy(actions: Array, *, world: World = STANDARD) -> Policy:
         >>> int(policy.apply(policy.params, 71, jax.random.key(0)))
         0
     """
-    return Policy(_look_up, jnp.asarray(check_policy(actions, world)), deterministic=True)
+    return Policy(_look_up, jnp.asarray(check_policy(actions, world)))
 
 
 def _look_up(table: jax.Array, cell: jax.Array, key: jax.Array) -> jax.Array:

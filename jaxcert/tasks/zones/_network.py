@@ -72,7 +72,7 @@ def sequence_policy(params: Params, *, deterministic: bool) -> Policy:
 
     Reference: Jackermeier and Abate, DeepLTL, ICLR 2025, arXiv 2410.04631, section 4.
     """
-    return Policy(_mean if deterministic else _sample, params, deterministic)
+    return Policy(_mean if deterministic else _sample, params)
 
 
 def _mean(params: Params, obs: Observation, key: jax.Array) -> jax.Array:
