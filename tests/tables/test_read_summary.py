@@ -17,8 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import jaxcert
-from jaxcert.returns.summaries import Histogram
-from jaxcert.returns.summaries._histogram import MOST
+from jaxcert.returns.summaries import MOST, Histogram
 from jaxcert.tables import read_summary
 from jaxcert.tables.folders import _parts
 from jaxcert.tables.folders._read_summary import Tally
