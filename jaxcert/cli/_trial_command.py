@@ -10,7 +10,7 @@ import typer
 from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _trial_texts
 from jaxcert.cli._options import argument, flag, option, options, several, with_group
-from jaxcert.cli._outputs import FORCE, JSON, WITNESS, check_outputs, check_witness, write_plot
+from jaxcert.cli._outputs import FORCE, JSON, check_outputs, write_plot
 from jaxcert.cli._typed import refuse_both, typed_among
 from jaxcert.report import trial_records, write_certificates
 from jaxcert.report._exact_check import proof_command
@@ -174,13 +174,11 @@ def next_task(log: Path = LOG) -> None:
 def trial_status(
     log: Path = LOG,
     json: Path | None = JSON,
-    witness: bool = WITNESS,
     plot: Path | None = option("FILE", "Of policies: draw the evidence after each pair (.png, .svg, .pdf)."),
     force: bool = FORCE,
 ) -> None:
     """Say how far LOG has come, and what is certified so far."""
     check_outputs([("LOG", log)], ("--json", json), ("--plot", plot), force=force)
-    check_witness(witness, json)
     with _console.warnings_on_stderr():
         found = open_trials(log)
     if json is not None:
@@ -188,7 +186,7 @@ def trial_status(
             proof = f"jaxcert verify {shlex.quote(str(log))}, or {proof_command(log)}"
             raise ValueError(f"{log}: --json is for tasks; of pairs the log is the proof: {proof}")
         with _console.warnings_on_stderr():
-            records = trial_records(found, witness=witness)
+            records = trial_records(found)
         write_certificates(json, records, replace=force)
     if plot is not None:
         if isinstance(found, Trials):

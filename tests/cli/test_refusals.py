@@ -94,7 +94,6 @@ trial status run.jsonl --json run.jsonl --force => name the same file
 trial status run.jsonl --plot new.png => --plot is for policies in pairs; of tasks --json writes what is certified
 trial status ab.jsonl --plot new.txt => new.txt
 trial status run.jsonl --json mine.json => mine.json: exists
-trial status run.jsonl --witness => --witness is for a certificate file; expected --json
 trial add run.jsonl --task a => expected one of --success, --failure and --score, for a success or a failure
 PAIRS new,old --threshold 0.5 => --threshold is given; --policies does not take it
 PAIRS new,old --successes --support 0 1 => --successes and --support are given; expected one of them
