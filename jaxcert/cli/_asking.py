@@ -198,8 +198,7 @@ class Locked(NamedTuple):
         given = {name: getattr(asking, name) for name in _SETTLED}
         self.check({"thresholds": asking.threshold, "safeties": asking.safety, **given})
         settled = {name: getattr(self.protocol, name) for name in _SETTLED}
-        asking = asking._replace(threshold=self.protocol.thresholds, safety=self.protocol.safeties, **settled)
-        return asking if QUESTIONS[self.protocol.asked].takes("method") else asking._replace(method=None)
+        return asking._replace(threshold=self.protocol.thresholds, safety=self.protocol.safeties, **settled)
 
     def roles(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The roles of columns, which an option must not contradict."""

@@ -69,7 +69,7 @@ def command(
         num_rollouts=rollouts,
         beta=asking.beta,
         bound=asking.bound,
-        **({"method": asking.method} if asking.method else {}),
+        method=asking.method,
         question=asking.question,
         options=asking.options,
         metric=metric,
@@ -89,7 +89,7 @@ def command(
 
 def _doubts(protocol: Protocol) -> Iterator[str]:
     """What no returns of this design could certify, and what would certify more of successes."""
-    method, support = METHODS[protocol.method], protocol.support
+    method, support = METHODS[str(protocol.method)], protocol.support
     if isinstance(protocol.beta, str) or not (method.counts_successes or method.name in COUNTING):
         return
     fields = ("delta", "thresholds", "support", "beta", "method")

@@ -49,8 +49,8 @@ BELIEVED = """What remains to be believed:
 - other words of the file than the sentences above, such as its assumptions."""
 _DECIMAL = re.compile(r"-?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})?")
 _WORDS = dict(re.findall(r"(\w+)=(.)", "true=1 yes=1 pass=1 passed=1 success=1 false=0 no=0 fail=0 failed=0 failure=0"))
-_NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
-_WHOLE = "It holds for settings fixed before the data were seen, not for ones chosen after a look at them."
+NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
+WHOLE = "It holds for settings fixed before the data were seen, not for ones chosen after a look at them."
 _ADVICE = "no more than the lower end of the support: lower the safety, or sample more tasks or rollouts"
 _N, _OF = r"(-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?)", "(?:expected return|probability of success)"
 _START, _AT_LEAST = f"With confidence {_N}: ", f"the {_OF} is at least {_N}"
@@ -246,12 +246,6 @@ def is_rare(name: str, risk: Fraction, passed: list, betas: list, share: Fractio
     need(rarely(passed.count(False), coins, share), f"{name}: {float(risk):.7g} is too small a risk")
 
 
-def share_within_strata(row: Any, case: Case) -> None:
-    """Check a row with a safety of new tasks from strata."""
-    need(len(case.strata) > 0, "its strata are not read from the file of returns")
-    share_of_new_tasks(row, case)
-
-
 def over_all_tasks(
     witness: Any, weights: list[Fraction], passed: list[bool], betas: list[Fraction], risk: Fraction, share: Fraction
 ) -> None:
@@ -365,7 +359,7 @@ Statement = tuple[str | None, str, Callable[[Any, Case], None]]
 STATEMENTS: dict[str, Statement] = {
     "safety": ("threshold", COUNTED, share_of_new_tasks),
     "interval": ("threshold", f"{COUNTED} safety_upper num_below", share_of_new_tasks),
-    "stratified": ("threshold", COUNTED, share_within_strata),
+    "stratified": ("threshold", COUNTED, share_of_new_tasks),
     "safety_level": ("safety", COUNTED, share_of_new_tasks),
     "suite": ("threshold", "threshold num_good num_violations status sentence", share_of_a_list),
     "requirements": (None, "safety epsilon num_violations status sentence", requirements),
@@ -405,7 +399,7 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
 def _case(record: Any, read: Callable[[Any], tuple[Any, ...]], statements: dict) -> Case:
     need(record["question"] in statements, f"the question is {record['question']!r}; expected one of {[*statements]}")
     settings, data, each = record["settings"], record["data"], statements[record["question"]][0]
-    note = _NOTE.format(each) if each else _WHOLE
+    note = NOTE.format(each) if each else WHOLE
     need((record["fixed_beforehand"], record["note"]) == (each, note), "its note is another one")
     odd = [settings.get("complete") not in (None, True, *[False] * (not each)), "divergence" in settings]
     odd += [settings.get("simultaneous"), each and "others" in record, "max_weight" in settings]
@@ -416,8 +410,9 @@ def _case(record: Any, read: Callable[[Any], tuple[Any, ...]], statements: dict)
     if each:
         (tasks, *strata), (least, most) = _tasks(data, settings, read), settings["support"]
         case = _within(tasks, least, most, delta, settings)
-        is_of_strata = statements[record["question"]][2] is share_within_strata
-        need(is_of_strata or not (strata or settings.get("frequencies")), "its question is not about strata")
+        is_stratified = record["question"] == "stratified"
+        fits = bool(strata) == is_stratified and (is_stratified or not settings.get("frequencies"))
+        need(fits, "its question is not about strata, or its strata are not read from the file of returns")
         return _from_strata(case, strata[0]) if strata else case
     files = [data, *record.get("others", [])]
     known = {held["columns"]["value"]: _tasks(held, settings, read)[0] for held in files}

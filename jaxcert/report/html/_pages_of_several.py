@@ -25,13 +25,7 @@ _DOTS = "Dots are averages in the data, which certify nothing; bars are what is 
 
 
 def write_several(
-    path: str | PathLike[str],
-    found: Leaderboard | Groups,
-    *,
-    title: str | None = None,
-    date: str | None = None,
-    verify_command: str | None = None,
-    replace: bool = False,
+    path: str | PathLike[str], found: Leaderboard | Groups, *, title: str | None = None, **how: Any
 ) -> None:
     """Write a leaderboard, or the answers of groups, as one page of HTML that needs no other file and no network."""
     write_page(
@@ -43,9 +37,7 @@ def write_several(
         rows=rows_of_table(found.table),
         together=found.together,
         not_about="a single task or episode",
-        date=date,
-        verify_command=verify_command,
-        replace=replace,
+        **how,
         **(_of_board(found) if isinstance(found, Leaderboard) else _of_groups(found)),
     )
 
