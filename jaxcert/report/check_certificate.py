@@ -246,6 +246,12 @@ def is_rare(name: str, risk: Fraction, passed: list, betas: list, share: Fractio
     need(rarely(passed.count(False), coins, share), f"{name}: {float(risk):.7g} is too small a risk")
 
 
+def share_within_strata(row: Any, case: Case) -> None:
+    """Check a row with a safety of new tasks from strata."""
+    need(len(case.strata) > 0, "its strata are not read from the file of returns")
+    share_of_new_tasks(row, case)
+
+
 def over_all_tasks(
     witness: Any, weights: list[Fraction], passed: list[bool], betas: list[Fraction], risk: Fraction, share: Fraction
 ) -> None:
@@ -359,7 +365,7 @@ Statement = tuple[str | None, str, Callable[[Any, Case], None]]
 STATEMENTS: dict[str, Statement] = {
     "safety": ("threshold", COUNTED, share_of_new_tasks),
     "interval": ("threshold", f"{COUNTED} safety_upper num_below", share_of_new_tasks),
-    "stratified": ("threshold", COUNTED, share_of_new_tasks),
+    "stratified": ("threshold", COUNTED, share_within_strata),
     "safety_level": ("safety", COUNTED, share_of_new_tasks),
     "suite": ("threshold", "threshold num_good num_violations status sentence", share_of_a_list),
     "requirements": (None, "safety epsilon num_violations status sentence", requirements),
@@ -410,9 +416,8 @@ def _case(record: Any, read: Callable[[Any], tuple[Any, ...]], statements: dict)
     if each:
         (tasks, *strata), (least, most) = _tasks(data, settings, read), settings["support"]
         case = _within(tasks, least, most, delta, settings)
-        is_stratified = record["question"] == "stratified"
-        fits = bool(strata) == is_stratified and (is_stratified or not settings.get("frequencies"))
-        need(fits, "its question is not about strata, or its strata are not read from the file of returns")
+        is_of_strata = statements[record["question"]][2] is share_within_strata
+        need(is_of_strata or not (strata or settings.get("frequencies")), "its question is not about strata")
         return _from_strata(case, strata[0]) if strata else case
     files = [data, *record.get("others", [])]
     known = {held["columns"]["value"]: _tasks(held, settings, read)[0] for held in files}
