@@ -14,7 +14,7 @@ from jaxcert.cli._outputs import FORCE, JSON, check_outputs, write_plot
 from jaxcert.cli._typed import refuse_both, typed_among
 from jaxcert.report import trial_records, write_certificates
 from jaxcert.report._exact_check import proof_command
-from jaxcert.report.plots._line_plots import plot_pairs
+from jaxcert.report.plots._curve_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._declared import outcomes_of
 from jaxcert.rollouts._paired_trials import open_trials

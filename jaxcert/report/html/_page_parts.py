@@ -24,8 +24,8 @@ from jaxcert.report._document import assumptions_of
 from jaxcert.report._in_words import axis_of, column_texts, intervals_of, level_words
 from jaxcert.report._reasons import Sample
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines
+from jaxcert.report.plots._curve_plots import plot_certificates
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
-from jaxcert.report.plots._share_plot import plot_certificates
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import span
 
