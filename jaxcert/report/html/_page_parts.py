@@ -72,7 +72,7 @@ def rows_of_table(columns: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
 
 
 def settings_table(certificate: Any, question: Question, sample: Sample) -> dict[str, str]:
-    """The computation and its files."""
+    """The computation and its files; the page leaves out what is empty."""
     support, of_tasks = sample.support, question.curve is not None or question.missing is not None
     # Settings that have neither a row nor a column of their own. The row of tasks says how many.
     known = {"tasks", "bound", "method", "beta", "delta", *question.rows.columns.values()}
@@ -91,7 +91,7 @@ def settings_table(certificate: Any, question: Question, sample: Sample) -> dict
     for of, file in by_policy(sample.data):
         if isinstance(file, ReturnsFile):
             shown |= {f"{name}{of}": text for name, text in file_table(file).items()}
-    return {name: text for name, text in shown.items() if text}
+    return shown
 
 
 def confidence_of(delta: float) -> str:

@@ -133,7 +133,7 @@ def write_report(
         misses=misses_of(certificate, asked, sample),
         reasons=reasons_of(certificate, asked, sample, advice or (), wanted),
         figure=figure_of(certificate, asked, sample),
-        settings=settings | ({} if protocol is None else {"protocol, locked beforehand": protocol}),
+        settings=settings | {"protocol, locked beforehand": protocol},
         verify_command=verify_command,
         findings=findings,
         replace=replace,
@@ -178,7 +178,10 @@ def write_several(
         "several.html.j2",
         found.questions,
         title=title or found.title,
-        origins=dict(zip(found.names, map(_origin, found.data), strict=True)),
+        origins={
+            name: file_table(file) | {"rollouts per task": rollouts_of(file.num_rollouts)}
+            for name, file in zip(found.names, found.data, strict=True)
+        },
         rows=rows_of_table(found.table),
         together=found.together,
         not_about="a single task or episode",
@@ -210,7 +213,6 @@ def _of_board(found: Leaderboard) -> dict[str, Any]:
 def _of_groups(found: Groups) -> dict[str, Any]:
     question, (first, *_) = found.question, found.answers
     count, pairs = len(found.names), zip(found.names, found.answers, strict=True)
-    own = {name: getattr(first, name, "") for name in ("bound", "method")}
     return {
         "kind": f"Certificates of {count} groups {_over(question.listed)}",
         "claims": [naming(each._sentence(0), found.policies, name) for name, each in pairs][:_MOST_CLAIMS],
@@ -222,7 +224,7 @@ def _of_groups(found: Groups) -> dict[str, Any]:
             "asked of each group": question.words.rstrip("?"),
             "confidence": confidence_of(found.delta),
             "delta of each group": ceil_figures(float(first.delta)),
-            **{name: text for name, text in own.items() if text},
+            **{name: getattr(first, name, "") for name in ("bound", "method")},
             "precision": str(np.asarray(first.delta).dtype),
         },
     }
@@ -230,9 +232,3 @@ def _of_groups(found: Groups) -> dict[str, Any]:
 
 def _over(listed: bool) -> str:
     return "on a fixed list of tasks" if listed else "for new tasks"
-
-
-def _origin(file: ReturnsFile) -> dict[str, str]:
-    """The file of a policy, and its content."""
-    shown = file_table(file) | {"rollouts per task": rollouts_of(file.num_rollouts)}
-    return {name: text for name, text in shown.items() if text}
