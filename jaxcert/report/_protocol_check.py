@@ -74,10 +74,6 @@ def check_certifiable(protocol: Protocol) -> None:
         found = "{} x {} episodes (tasks x rollouts)".format(*shape)
         raise ValueError(f"{found} cannot be held; expected at most {_MOST_EPISODES} in all")
     question, dtype = QUESTIONS[protocol.asked], jnp.result_type(float)
-    values = [] if protocol.fixed is None else protocol.fixed.tolist()
-    repeated = [value for i, value in enumerate(values) if dtype.type(value) in map(dtype.type, values[:i])]
-    if repeated:
-        raise ValueError(f"{question.each} {repeated[0]} is given twice, as {dtype} has it; expected different ones")
     settings: dict[str, Any] = dict(protocol.settings) | ({question.fixed: protocol.fixed} if question.fixed else {})
     of_trials = settings.get("num_episodes", 1) > 1 and protocol.support == (0, 1)
     returns: Any = jax.ShapeDtypeStruct(shape, bool if of_trials else dtype)
