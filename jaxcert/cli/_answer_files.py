@@ -26,7 +26,7 @@ from jaxcert.report import (
 from jaxcert.report._curve import curve_or_rows
 from jaxcert.report._in_words import Groups
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report.html._pages_of_several import write_several
+from jaxcert.report.html._report_page import write_several
 from jaxcert.report.plots._axes import drawing
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order

@@ -12,7 +12,6 @@ from jaxcert.certificates._registry import METHODS
 from jaxcert.cli._options import SUPPORT, Command, flag, level, option, options, options_of, several, taking
 from jaxcert.cli._question_options import askable, chosen, not_taken, options_of_questions
 from jaxcert.cli._typed import typed_with
-from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import checked_options, usual_questions
 from jaxcert.report import Protocol
 
@@ -187,8 +186,7 @@ class Locked(NamedTuple):
         """The protocol's question and settings; a contradiction is an error."""
         self.check({"thresholds": asking.threshold, "safeties": asking.safety, **asking.settled})
         settled = {name: getattr(self.protocol, name) for name in _SETTLED}
-        asking = asking._replace(threshold=self.protocol.thresholds, safety=self.protocol.safeties, **settled)
-        return asking if QUESTIONS[self.protocol.asked].takes("method") else asking._replace(method=None)
+        return asking._replace(threshold=self.protocol.thresholds, safety=self.protocol.safeties, **settled)
 
     def roles(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The roles of columns, which an option must not contradict."""

@@ -31,7 +31,7 @@ from jaxcert.cli._request import Answer, Request, check_listed, completed
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._leaderboard import Leaderboard, asked_of_each, leaderboard_document, with_order
-from jaxcert.report.html._pages_of_several import write_several
+from jaxcert.report.html._report_page import write_several
 from jaxcert.returns._labels import quoted
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, names_of

@@ -13,8 +13,7 @@ from jaxcert.certificates import Status
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
-from jaxcert.questions import QUESTIONS, rows_of
-from jaxcert.report._curve import at_bounds
+from jaxcert.questions import QUESTIONS
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._recompute import UNITS, differing, of_row, precision, recompute, slack_of, told
 from jaxcert.report._writers import certificate_record
@@ -73,9 +72,9 @@ def _of_rows(record: Mapping[str, Any], again: Mapping[str, Any], data: Sequence
     policies = data[:-1] if "max_weight" in record["settings"] else data
     slack = slack_of(again, policies, found, question, u).tolist()
     lines = [of_row(row, accepted[i], question, u, slack[i]) for i, row in enumerate(rows)]
-    for i in [place for place, different in enumerate(lines) if different and question.curve is not None]:
-        other = _counted_otherwise(rows[i], again, i, found, slack[i])
-        if other is not None and not of_row(rows[i], other, question, u, slack[i]):
+    for i in [place for place, different in enumerate(lines) if different and question.finds_threshold]:
+        other = _with_ties(rows[i], accepted[i], i, found, slack[i])
+        if not of_row(rows[i], other, question, u, slack[i]):
             lines[i], accepted[i] = [], other
     differences = [f"rows {i + 1} {line}" for i, each in enumerate(lines) for line in each]
     # Differing numbers have been reported; the remaining rows have their words compared.
@@ -86,23 +85,15 @@ def _of_rows(record: Mapping[str, Any], again: Mapping[str, Any], data: Sequence
     return differences + [f"rows {i}: {_OTHER_WORDS}: {said}" for i, (row, said) in pairs if row["sentence"] != said]
 
 
-def _counted_otherwise(
-    row: Mapping[str, Any], again: Mapping[str, Any], i: int, found: Any, slack: float
-) -> dict[str, Any] | None:
-    """The row with the stated violations, if rounding can have put so many lower bounds below the threshold there."""
-    bounds, threshold = np.array(found.lower_bounds), np.asarray(found.thresholds)[i]
-    near, sure = np.flatnonzero(np.abs(bounds - threshold) <= slack), bounds < threshold - slack
-    below = row["num_violations"] - int(np.sum(sure))
-    if below not in range(near.size + 1) or not counts_bounds(found):
-        return None
-    question, count = QUESTIONS[again["question"]], row["num_violations"]
-    if question.finds_threshold:
-        # Tasks tied with the one that gives the threshold; the certificate does not depend on them.
-        return {**again["rows"][i], "num_violations": count, "num_valid": found.num_tasks - count}
-    violated = near[np.argsort(bounds[near], kind="stable")][: int(below)]
-    bounds[near] = threshold
-    bounds[violated] = np.nextafter(threshold, -np.inf)
-    return rows_of(at_bounds(found, jnp.asarray(bounds), threshold[None]), question)[0]
+def _with_ties(row: Mapping[str, Any], computed: dict[str, Any], i: int, found: Any, slack: float) -> dict[str, Any]:
+    """The computed row, with the stated violations if rounding can have put so many tasks below the threshold: those
+    tied with the one that gives it, on which the certificate does not depend.
+    """
+    away, count = np.asarray(found.lower_bounds) - np.asarray(found.thresholds)[i], row["num_violations"]
+    fewest, most = int(np.sum(away < -slack)), int(np.sum(away <= slack))
+    if count not in range(fewest, most + 1) or not counts_bounds(found):
+        return computed
+    return {**computed, "num_violations": count, "num_valid": found.num_tasks - count}
 
 
 def _sentences(

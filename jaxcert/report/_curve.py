@@ -59,14 +59,7 @@ def step_curve(certificate: Certificate) -> Certificate:
     levels = thinned(np.unique(lower_bounds[np.isfinite(lower_bounds)]))
     if not levels.size:
         raise ValueError("certificate has no finite lower bound, expected at least one for a curve")
-    return at_bounds(certificate, certificate.lower_bounds, levels)
-
-
-def at_bounds(certificate: Certificate, lower_bounds: Any, levels: np.ndarray) -> Certificate:
-    """The certificate of other lower bounds [n] at these thresholds, by the same settings."""
-    build = question_of(certificate).curve
-    assert build is not None
-    curve = build(certificate, lower_bounds, levels)
+    curve = asked.curve(certificate, certificate.lower_bounds, levels)
     if certificate.bound != "given" and np.isneginf(lower_bounds).any():
         # A given bound of -inf says that nothing is known of its task; one from returns, that they are invalid.
         curve = dataclasses.replace(curve, status=jnp.full_like(curve.status, Status.INVALID_INPUT.value))

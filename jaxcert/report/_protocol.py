@@ -23,7 +23,6 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import checked_options, usual_questions
 
 _FORMAT_VERSION = 1
-_METHOD = "binomial"
 # Fields that a protocol may leave open.
 _OPTIONAL = ("metric", "environment", "policy_sha256", "seed", "task", "value", "deterministic")
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -45,7 +44,7 @@ class Protocol:
         num_rollouts: m, of every task.
         beta: failure probability of one lower bound; None for the default, or "auto".
         bound: per-task bound; by default the method's own, as in `certify`.
-        method: method.
+        method: method; by default "binomial", where the question takes one.
         question: what is asked, a name of `jaxcert.questions`; by default "safety" of thresholds, or "safety_level".
         options: settings that few questions have, by their names.
         metric: what a return is, in words.
@@ -76,7 +75,7 @@ class Protocol:
     safeties: tuple[float, ...] = ()
     beta: float | str | None = None
     bound: str | None = None
-    method: str = _METHOD
+    method: str | None = None
     question: str | None = None
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     metric: str | None = None
@@ -149,11 +148,11 @@ class Protocol:
             about = "about" if question.takes("strata") else "not about"
             expected = "their column" if question.takes("strata") else "none"
             raise ValueError(f"question is {question.name!r}, {about} strata; expected {expected} as strata")
-        for name in ("beta", "bound"):
+        for name in ("beta", "bound", "method"):
             if getattr(self, name) is not None and not question.takes(name):
                 raise ValueError(f"{name} is given; the question {question.name!r} has none")
-        if self.method != _METHOD and not question.takes("method"):
-            raise ValueError(f"method is {self.method!r}; the question {question.name!r} has none")
+        if question.takes("method") and self.method is None:
+            object.__setattr__(self, "method", "binomial")
         for name, numbers in self._lists.items():
             if bool(numbers) != (question.each == name):
                 expected = f"a {name} or more" if question.each == name else f"no {name}"
@@ -239,8 +238,6 @@ class Protocol:
     def _entries(self) -> dict[str, Any]:
         """The settings as plain values."""
         entries = {name: _plain(value) for name, value in dataclasses.asdict(self).items()}
-        if not self._question.takes("method"):
-            del entries["method"]
         return {name: value for name, value in entries.items() if value is not None and value not in ([], {})}
 
 

@@ -1,5 +1,6 @@
 """Whether there can be a certificate by a protocol, and whether certificates and returns keep to it."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -68,14 +69,12 @@ _MOST_EPISODES = 2**31 - 1
 
 def check_certifiable(protocol: Protocol) -> None:
     """Raise ValueError for settings that `jaxcert certify` refuses whatever the returns are."""
-    check_size(protocol.num_tasks, protocol.num_rollouts)
-    question, dtype = QUESTIONS[protocol.asked], jnp.result_type(float)
-    values = [] if protocol.fixed is None else protocol.fixed.tolist()
-    repeated = [value for i, value in enumerate(values) if dtype.type(value) in map(dtype.type, values[:i])]
-    if repeated:
-        raise ValueError(f"{question.each} {repeated[0]} is given twice, as {dtype} has it; expected different ones")
-    settings: dict[str, Any] = dict(protocol.settings) | ({question.fixed: protocol.fixed} if question.fixed else {})
     shape = protocol.num_tasks, protocol.num_rollouts
+    if math.prod(shape) > _MOST_EPISODES:
+        found = "{} x {} episodes (tasks x rollouts)".format(*shape)
+        raise ValueError(f"{found} cannot be held; expected at most {_MOST_EPISODES} in all")
+    question, dtype = QUESTIONS[protocol.asked], jnp.result_type(float)
+    settings: dict[str, Any] = dict(protocol.settings) | ({question.fixed: protocol.fixed} if question.fixed else {})
     of_trials = settings.get("num_episodes", 1) > 1 and protocol.support == (0, 1)
     returns: Any = jax.ShapeDtypeStruct(shape, bool if of_trials else dtype)
     if metrics := question.metrics(settings):
@@ -97,13 +96,6 @@ def _labels_for(protocol: Protocol) -> list[str]:
         return [label for label, count in protocol.of_strata.items() for _ in range(count)]
     names = [*frequencies_of(protocol.options.get("frequencies"))] or ["one"]
     return [*names, *names[:1] * (protocol.num_tasks - len(names))][: protocol.num_tasks]
-
-
-def check_size(num_tasks: int, num_rollouts: int) -> None:
-    """Raise ValueError for more episodes than arrays can hold."""
-    if num_tasks * num_rollouts > _MOST_EPISODES:
-        found = f"{num_tasks} x {num_rollouts} episodes (tasks x rollouts)"
-        raise ValueError(f"{found} cannot be held; expected at most {_MOST_EPISODES} in all")
 
 
 def protocol_of(plan: Plan, strata: str | None = None, **others: Any) -> Protocol:

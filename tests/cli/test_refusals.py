@@ -83,8 +83,6 @@ REQUIRE 'task >= 0.5 in 0 1' => task
 REQUIRE ASKED --complete --threshold 0.5 => --threshold is given, which the question 'requirements' does not take
 LOCK --support 0 10 --threshold 0.5 --bound clopper_pearson => clopper_pearson expects binary returns
 LOCK --support 0 1 --safety 0.9 --method soft => expected another method
-LOCK --support 0 1 --threshold 0.5,0.500000000001 => is given twice, as float32 has it
-LOCK --support 0 1 --safety 0.5,0.6,0.5 => safety 0.5 is given twice
 LOCK --support 0 1 --threshold 0.5 --tasks 100000000000000000000 => expected at most 2147483647 in all
 lock p.toml --delta 0.05 --tasks 40 --rollouts 20 --support 0 1 --threshold 0.5 => p.toml
 trial start new.npz COINS => suffix '.npz', expected one of .jsonl
@@ -94,7 +92,6 @@ trial status run.jsonl --json run.jsonl --force => name the same file
 trial status run.jsonl --plot new.png => --plot is for policies in pairs; of tasks --json writes what is certified
 trial status ab.jsonl --plot new.txt => new.txt
 trial status run.jsonl --json mine.json => mine.json: exists
-trial status run.jsonl --witness => --witness is for a certificate file; expected --json
 trial add run.jsonl --task a => expected one of --success, --failure and --score, for a success or a failure
 PAIRS new,old --threshold 0.5 => --threshold is given; --policies does not take it
 PAIRS new,old --successes --support 0 1 => --successes and --support are given; expected one of them

@@ -48,7 +48,7 @@ def test_the_share_of_tasks_is_drawn_as_the_steps_that_it_has(monkeypatch):
     means = np.array([0.7, 0.2, 0.5, 0.5])
     certificate = make_certificate()
     sample = Sample(means, (0.0, 1.0))
-    *_, on_page = _page_parts.curve_svg(certificate, sample).lines
+    *_, on_page = _page_parts._curve_svg(certificate, sample).lines
     *_, alone = plot_certificates(certificate, sampled=means).lines
     assert alone.get_label() == "sampled tasks"
     np.testing.assert_allclose(alone.get_xydata(), [[0.2, 1], [0.5, 0.75], [0.5, 0.5], [0.7, 0.25], [0.7, 0]])

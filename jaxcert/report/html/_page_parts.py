@@ -13,19 +13,19 @@ from jaxcert._extras import import_extra
 from jaxcert._files import check_suffix, write_whole
 from jaxcert._validation import kind_of
 from jaxcert._version import __version__
-from jaxcert.certificates import Certificate, ceil_figures, confidence
-from jaxcert.certificates._certificate import of_two
+from jaxcert.certificates import Certificate, Status, ceil_figures, confidence
+from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, level_figures
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions._answers import sampled
 from jaxcert.report._curve import step_curve, thinned
 from jaxcert.report._document import assumptions_of
-from jaxcert.report._in_words import column_texts, level_words
+from jaxcert.report._in_words import axis_of, column_texts, intervals_of, level_words
 from jaxcert.report._reasons import Sample
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines
+from jaxcert.report.plots._curve_plots import plot_certificates
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
-from jaxcert.report.plots._share_plot import plot_certificates
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import span
 
@@ -72,7 +72,7 @@ def rows_of_table(columns: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
 
 
 def settings_table(certificate: Any, question: Question, sample: Sample) -> dict[str, str]:
-    """The computation and its files."""
+    """The computation and its files; the page leaves out what is empty."""
     support, of_tasks = sample.support, question.curve is not None or question.missing is not None
     # Settings that have neither a row nor a column of their own. The row of tasks says how many.
     known = {"tasks", "bound", "method", "beta", "delta", *question.rows.columns.values()}
@@ -91,7 +91,7 @@ def settings_table(certificate: Any, question: Question, sample: Sample) -> dict
     for of, file in by_policy(sample.data):
         if isinstance(file, ReturnsFile):
             shown |= {f"{name}{of}": text for name, text in file_table(file).items()}
-    return {name: text for name, text in shown.items() if text}
+    return shown
 
 
 def confidence_of(delta: float) -> str:
@@ -138,7 +138,21 @@ _VARIABLES = {"#000000": "currentColor", GRID: "var(--grid)", GREY: "var(--soft)
 }
 
 
-def curve_svg(certificate: Certificate, sample: Sample) -> str:
+def figure_of(certificate: Any, question: Question, sample: Sample) -> dict[str, Any] | None:
+    """The curve, or a row for each name, with what its caption says; None if there is neither."""
+    if question.curve is not None:
+        quantity = naming(certificate.quantity, sample.policies)
+        drawn = sample.support and _curve_svg(certificate, sample)
+        return {"svg": drawn, "quantity": quantity} if drawn else None
+    # A row for each task is long: of the first threshold, and where any task is named.
+    shown = certificate[0] if question.takes("tasks") else certificate
+    if question.has_curve or (question.takes("tasks") and shown.status[0] != Status.CERTIFIED):
+        return None
+    rows = intervals_of(shown, question, sample.means, policies=sample.policies)
+    return {"svg": intervals_svg(rows, **axis_of(shown, question)), "quantity": ""}
+
+
+def _curve_svg(certificate: Certificate, sample: Sample) -> str:
     """Certified safety by threshold: at each step, with the requested points if they are few, or at the thresholds that
     were asked for if no bounds were counted; and the share of the sampled tasks.
     """

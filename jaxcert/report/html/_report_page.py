@@ -1,4 +1,4 @@
-"""The content of the page, and its file."""
+"""The content of the pages: of one answer, and of several that hold together, as of policies or of groups of rows."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -9,22 +9,25 @@ import numpy as np
 
 from jaxcert._types import Array
 from jaxcert._validation import check_open_unit
-from jaxcert.certificates import Status
+from jaxcert.certificates import ceil_figures
 from jaxcert.certificates._certificate import naming
-from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import question_of, rows_of
-from jaxcert.report._in_words import axis_of, certified_columns, intervals_of
+from jaxcert.report._in_words import Groups, certified_columns
+from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.html._page_parts import (
     MOST_ROWS,
     check_policies,
-    curve_svg,
+    confidence_of,
+    figure_of,
+    file_table,
     intervals_svg,
     misses_of,
     names_of,
+    rollouts_of,
     rows_of_table,
     settings_table,
     write_page,
@@ -129,8 +132,8 @@ def write_report(
         rows=rows_of_table(certified_columns(certificate, asked)),
         misses=misses_of(certificate, asked, sample),
         reasons=reasons_of(certificate, asked, sample, advice or (), wanted),
-        figure=_figure(certificate, asked, sample),
-        settings=settings | ({} if protocol is None else {"protocol, locked beforehand": protocol}),
+        figure=figure_of(certificate, asked, sample),
+        settings=settings | {"protocol, locked beforehand": protocol},
         verify_command=verify_command,
         findings=findings,
         replace=replace,
@@ -159,15 +162,73 @@ def _sample(
     return Sample(means, support, both, names_of(tasks, certificate.num_tasks), tuple(policies or ()) if other else ())
 
 
-def _figure(certificate: Any, question: Question, sample: Sample) -> dict[str, Any] | None:
-    """The curve, or a row for each name, with what its caption says; None if there is neither."""
-    if question.curve is not None:
-        quantity = naming(certificate.quantity, sample.policies)
-        drawn = sample.support and curve_svg(certificate, sample)
-        return {"svg": drawn, "quantity": quantity} if drawn else None
-    # A row for each task is long: of the first threshold, and where any task is named.
-    shown = certificate[0] if question.takes("tasks") else certificate
-    if question.has_curve or (question.takes("tasks") and shown.status[0] != Status.CERTIFIED):
-        return None
-    rows = intervals_of(shown, question, sample.means, policies=sample.policies)
-    return {"svg": intervals_svg(rows, **axis_of(shown, question)), "quantity": ""}
+# --- of several answers --------------------------------------------------------------------------------------------
+
+# Policies or groups that have a sentence; the table has all.
+_MOST_CLAIMS = 3
+_DOTS = "Dots are averages in the data, which certify nothing; bars are what is certified."
+
+
+def write_several(
+    path: str | PathLike[str], found: Leaderboard | Groups, *, title: str | None = None, **how: Any
+) -> None:
+    """Write a leaderboard, or the answers of groups, as one page of HTML that needs no other file and no network."""
+    write_page(
+        path,
+        "several.html.j2",
+        found.questions,
+        title=title or found.title,
+        origins={
+            name: file_table(file) | {"rollouts per task": rollouts_of(file.num_rollouts)}
+            for name, file in zip(found.names, found.data, strict=True)
+        },
+        rows=rows_of_table(found.table),
+        together=found.together,
+        not_about="a single task or episode",
+        **how,
+        **(_of_board(found) if isinstance(found, Leaderboard) else _of_groups(found)),
+    )
+
+
+def _of_board(found: Leaderboard) -> dict[str, Any]:
+    low, high = found.support
+    note = "The rows stand in the order of the certified means, which proves no order of the policies: the last "
+    return {
+        "kind": f"{len(found.names)} policies {_over(found.listed)}",
+        "claims": found.said[:_MOST_CLAIMS] or ["No order is certified."],
+        "more": "",
+        "note": f"{note}column does." if "means" in found.counts else "Only the last column proves an order.",
+        "caption": f"{_DOTS} Policies that share a letter are not distinguished.",
+        "picture": intervals_svg(found.intervals, **found.axis),
+        "settings": {
+            "tasks": str(len(found.data[0].tasks)),
+            "support of the returns": f"[{low:.9g}, {high:.9g}]",
+            "confidence": confidence_of(found.delta),
+            "delta of each statement": ceil_figures(found.share),
+            "asked of each policy": "; ".join(each.words.rstrip("?") for each in found.of_each) or "its place",
+        },
+    }
+
+
+def _of_groups(found: Groups) -> dict[str, Any]:
+    question, (first, *_) = found.question, found.answers
+    count, pairs = len(found.names), zip(found.names, found.answers, strict=True)
+    return {
+        "kind": f"Certificates of {count} groups {_over(question.listed)}",
+        "claims": [naming(each._sentence(0), found.policies, name) for name, each in pairs][:_MOST_CLAIMS],
+        "more": f"These are the first of {count} groups; the table has all." if count > _MOST_CLAIMS else "",
+        "note": "The groups stand in the order of the file.",
+        "caption": _DOTS,
+        "picture": None if question.takes("tasks") else intervals_svg(found.intervals, **found.axis),
+        "settings": {
+            "asked of each group": question.words.rstrip("?"),
+            "confidence": confidence_of(found.delta),
+            "delta of each group": ceil_figures(float(first.delta)),
+            **{name: getattr(first, name, "") for name in ("bound", "method")},
+            "precision": str(np.asarray(first.delta).dtype),
+        },
+    }
+
+
+def _over(listed: bool) -> str:
+    return "on a fixed list of tasks" if listed else "for new tasks"
