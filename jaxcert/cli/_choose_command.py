@@ -122,8 +122,7 @@ def _print(files: Sequence[ReturnsFile], found: Mapping[bool, Mapping[str, str]]
     for listed, choices in found.items():
         _console.say(*[f"\n{_LISTED if listed else _NEW}"] * bool(choices))
         for words, command in choices.items():
-            _console.say(f"\n  {words}")
-            print(f"    {command}")  # in one line, to be copied
+            _console.say(f"\n  {words}", f"    {command}")
     most = max(int(each.num_rollouts.max()) for each in files)
     if most == 1:
         _console.say(f"\n{_ONE_EACH}")

@@ -140,7 +140,7 @@ def _print(request: Request, found: Leaderboard) -> None:
     rollouts = "; ".join(dict.fromkeys(_console.rollouts_words(each.num_rollouts) for each in data))
     _console.say(f"{len(data)} policies on the same {tasks}, {rollouts}; delta {ceil_figures(found.delta)}")
     _console.say(*told(*data))
-    _console.show_table(_console.plain_table(found.table))
+    _console.say("", _console.table(found.table), "")
     _console.say(found.together)
     every, shown = itertools.combinations(enumerate(found.names), 2), found.order | found.order.T
     pairs = [f"{quoted(a)} and {quoted(b)}" for (i, a), (j, b) in every if not shown[i, j]]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert.certificates import confidence, floor_to
-from jaxcert.cli._console import as_given, plain_table
+from jaxcert.cli._console import as_given, table
 from jaxcert.returns._labels import enumerated, quoted
 from jaxcert.rollouts import PairedTrials, RecordedTrials, Trials
 from jaxcert.rollouts._declared import fewest_to_pass, if_all_pass, pairs_to_go
@@ -95,7 +95,7 @@ def _standing_of_tasks(trials: Trials) -> Iterator[Any]:
     columns = {"task": [*tasks], "trials": [_tally(trials, place) for place in range(len(tasks))]}
     for threshold, words in zip(thresholds, zip(*_words(trials), strict=True), strict=True):
         columns[f"at {as_given(threshold)}"] = [*words]
-    yield from (plain_table(columns), "", str(trials.run()), _AT_ANY_TIME)
+    yield from (table(columns), "", str(trials.run()), _AT_ANY_TIME)
     if trials.withdrawn:
         worst = "failures" if trials.declared.successes else "the worst scores"
         lost = f"Counted as {worst}, whatever the reasons:", str(trials.run(count_withdrawn=True))

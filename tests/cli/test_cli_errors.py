@@ -66,7 +66,7 @@ def test_a_write_that_fails_is_one_line(tmp_path, monkeypatch):
         assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
 
 
-@pytest.mark.parametrize(("module", "extra"), [("typer", "cli"), ("rich", "cli"), ("pyarrow", "io")])
+@pytest.mark.parametrize(("module", "extra"), [("typer", "cli"), ("pyarrow", "io")])
 def test_a_missing_extra_is_named(tmp_path, monkeypatch, module, extra):
     (tmp_path / "r.csv").write_text("task_id,episode_id,total_return\n1,1,0.5\n")
     monkeypatch.setitem(sys.modules, module, None)
