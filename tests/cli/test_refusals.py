@@ -74,6 +74,7 @@ NAMES a,a => expected 2 different names
 NAMES a,b,c => expected 2 different names
 NAMES 'a,bell' => expected 2 different names
 compare arms.csv --policy arm --delta 0.1 --names a,b => whose column names the policies
+compare r.npz b.npz --margin 0 BASE --suite => the question 'improvement' is about new tasks
 compare r.npz b.npz BASE --each-task --threshold 0.1 => expected --suite as well
 compare r.npz b.npz BASE --mean --question improvement => --mean and --question are given
 REQUIRE ASKED => cost is to be at most a number; expected complete=True (--complete)
