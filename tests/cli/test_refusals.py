@@ -48,6 +48,7 @@ verify none.json r.npz => none.json: no such file
 plan none.npz BASE --threshold 0.5 --safety 0.5 => none.npz: no such file
 certify r.npz --protocol none.toml => none.toml: no such file
 LOCK --support 0 1 --threshold 0.5 --policy none.pt => none.pt: no such file
+choose r.npz b.npz c.npz => or a leaderboard: jaxcert compare r.npz b.npz c.npz --delta 0.05
 choose r.npz few.npz => expected both on the same tasks
 certify r.npz => nothing is asked; expected --threshold X, --safety S, --mean or another question
 certify r.npz --mean => --support and --delta missing
