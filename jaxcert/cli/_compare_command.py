@@ -12,7 +12,7 @@ from jaxcert._validation import check_open_unit
 from jaxcert.certificates import Status, ceil_figures
 from jaxcert.cli import _console
 from jaxcert.cli._answer_files import draw_intervals, page_of, write_files
-from jaxcert.cli._answering import advice_of, answer_files, how_many_show, reasons
+from jaxcert.cli._answering import answer_files, how_many_show, reasons
 from jaxcert.cli._asking import Asking, asked_of, with_asking
 from jaxcert.cli._options import (
     IGNORE,
@@ -152,4 +152,4 @@ def _print(request: Request, found: Leaderboard) -> None:
         at = {name: each for name, each in answers.items() if QUESTIONS[name].each}
         if any(np.any(np.asarray(each.status) == Status.VACUOUS) for each in at.values()):
             answer = Answer(request, [data], {"support": found.support}, at)
-            _console.say(f"{quoted(name)}:", *reasons(answer._replace(advice=advice_of(answer))))
+            _console.say(f"{quoted(name)}:", *reasons(answer))
