@@ -3,6 +3,8 @@
 import ast
 import contextlib
 import importlib
+import io
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -63,14 +65,20 @@ _UsageError = cast(Any, next(base for base in typer.BadParameter.__mro__ if base
 def execute(arguments: Sequence[str]) -> int:
     """Run one command; every expected failure becomes one line on stderr and an exit status."""
     remember(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file name may contain any character
     try:
         # Help, version and an interruption come back as an exit status, a finished command as None.
         with _warnings_on_stderr():
             status = _app(list(arguments) or ["--help"], prog_name="jaxcert", standalone_mode=False) or 0
+        sys.stdout.flush()
     except _UsageError as error:
         return _fail(error.format_message(), 2)
     except ImportError as error:
         return _fail(str(error), 1)
+    except BrokenPipeError:  # whoever reads the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except OSError as error:
         return _fail(str(error if error.filename is None else unreadable(error.filename, error)), 2)
     except ValueError as error:

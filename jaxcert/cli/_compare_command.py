@@ -12,7 +12,7 @@ from jaxcert._validation import check_open_unit
 from jaxcert.certificates import Status, ceil_figures
 from jaxcert.cli import _console
 from jaxcert.cli._answer_files import draw_intervals, page_of, write_files
-from jaxcert.cli._answering import advice_of, answer_files, how_many_show, reasons
+from jaxcert.cli._answering import answer_files, how_many_show, reasons
 from jaxcert.cli._asking import Asking, asked_of, with_asking
 from jaxcert.cli._options import (
     IGNORE,
@@ -140,7 +140,7 @@ def _print(request: Request, found: Leaderboard) -> None:
     rollouts = "; ".join(dict.fromkeys(_console.rollouts_words(each.num_rollouts) for each in data))
     _console.say(f"{len(data)} policies on the same {tasks}, {rollouts}; delta {ceil_figures(found.delta)}")
     _console.say(*told(*data))
-    _console.show_table(_console.plain_table(found.table))
+    _console.say("", _console.table(found.table), "")
     _console.say(found.together)
     every, shown = itertools.combinations(enumerate(found.names), 2), found.order | found.order.T
     pairs = [f"{quoted(a)} and {quoted(b)}" for (i, a), (j, b) in every if not shown[i, j]]
@@ -152,4 +152,4 @@ def _print(request: Request, found: Leaderboard) -> None:
         at = {name: each for name, each in answers.items() if QUESTIONS[name].each}
         if any(np.any(np.asarray(each.status) == Status.VACUOUS) for each in at.values()):
             answer = Answer(request, [data], {"support": found.support}, at)
-            _console.say(f"{quoted(name)}:", *reasons(answer._replace(advice=advice_of(answer))))
+            _console.say(f"{quoted(name)}:", *reasons(answer))

@@ -1,15 +1,11 @@
 """Output to the terminal: lines, tables of certificates, progress. Every figure is rounded to the safe side."""
 
 import contextlib
-import io
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from jaxcert.certificates import ceil_figures
 from jaxcert.certificates._certificate import of_two
@@ -19,38 +15,27 @@ from jaxcert.report._in_words import level_words
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, span
 
-# Wide enough for every table, since a pipe has no width and cells must not be cut.
-_PIPE_WIDTH = 400
+_WIDTH = 79
 
 
-def output() -> Console:
-    """The console of the result: lines are never cut; tables only on a terminal."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a file name may contain any character
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    return Console(width=width, soft_wrap=True, markup=False, highlight=False, emoji=False)
-
-
-def say(*parts: Any) -> None:
+def say(*lines: str) -> None:
     """Print lines and tables as the result."""
-    for part in parts:
-        output().print(part)
-
-
-def show_table(table: Any) -> None:
-    """Print a table between empty lines; on a narrow terminal its lines break, and no figure is cut off."""
-    output().print("", table, "", sep="\n", soft_wrap=False, crop=False)
+    for line in lines:
+        print(line)
 
 
 @contextlib.contextmanager
-def progress() -> Iterator[Any]:
-    """Give a function that shows the current step on stderr, if that is a terminal."""
-    console = Console(stderr=True, markup=False, highlight=False, emoji=False)
-    with console.status("starting") if console.is_terminal else contextlib.nullcontext() as status:
-        yield status.update if status else lambda _: None
+def progress() -> Iterator[Callable[[str], None]]:
+    """Give a function that shows the current step on stderr, if that is a terminal, and clear it at the end."""
 
+    def show(step: str) -> None:
+        if sys.stderr.isatty():
+            print(f"\r{step[:_WIDTH]:{_WIDTH}}", end="\r", file=sys.stderr, flush=True)
 
-_WIDEST = 10_000
+    try:
+        yield show
+    finally:
+        show("")
 
 
 def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, certificates: Mapping[str, Any]) -> str:
@@ -85,12 +70,11 @@ def as_given(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-def plain_table(columns: dict[str, list[str]]) -> Table:
-    """Columns of text by their heading, aligned to the right; a narrow terminal breaks lines, and cuts no figure."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False, header_style="bold")
-    for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in zip(*columns.values(), strict=True):
-        table.add_row(*row)
-    table.width = Console(width=_WIDEST).measure(table).maximum
-    return table
+def table(columns: Mapping[str, Sequence[str]]) -> str:
+    """Columns of text by their heading, aligned to the right."""
+    widths = [max(map(len, [name, *cells])) for name, cells in columns.items()]
+    rows = [[*columns], *zip(*columns.values(), strict=True)]
+    heading, *lines = ["   ".join(map(str.rjust, row, widths)) for row in rows]
+    rule = "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
+    rule = "-" if rule.encode(sys.stdout.encoding or "utf-8", "replace") == b"?" else rule
+    return "\n".join([heading, rule * len(heading), *lines])

@@ -188,7 +188,7 @@ def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, columns: dict[
     """Print the plan, with how many tasks to draw from each stratum, and lock it if that is wanted."""
     drawn = {} if columns["strata"] is None else _drawn(found, data[0])
     _console.say(*filter(None, [found.heading, found.notice]), *told(*data))
-    _console.show_table(_console.plain_table(found.table))
+    _console.say("", _console.table(found.table), "")
     _console.say(*found.remarks)
     if drawn:
         each = ", ".join(f"{count} from {label}" for label, count in drawn.items())

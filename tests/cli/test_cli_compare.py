@@ -80,11 +80,6 @@ def test_rows_in_another_order_are_matched_on_the_page():
     assert "pull (0.1), push (0.7), turn (0.7)" in page()
 
 
-def test_a_margin_is_about_new_tasks():
-    told = "--suite is given; the question 'improvement' is about new tasks"
-    run(f"compare new.npz old.npz --margin 0 BASE --suite => {told}")
-
-
 def test_it_says_why_nothing_is_certified_as_certify_does():
     said = "Why not more at margin 0.9: no lower bound can pass 0.7218 with 20 rollouts at beta 0.05"
     # At -0.5 more than nothing is certified.
