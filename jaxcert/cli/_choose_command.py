@@ -1,9 +1,6 @@
 """`jaxcert choose`: show what a file of returns holds and which questions it can answer, without a certificate."""
 
-import contextlib
-import functools
 import itertools
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,9 +13,9 @@ from jaxcert.cli._options import argument, reading_of, with_roles, words_of
 from jaxcert.cli._question_options import askable
 from jaxcert.cli._reading import PolicySource, as_stated, read_all, told
 from jaxcert.cli._typed import in_shell
+from jaxcert.returns._labels import quoted
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._readers import read_by
 from jaxcert.tables._returns import how_many
 from jaxcert.tables.folders._parts import holds_parquet
 
@@ -30,8 +27,13 @@ _ONE_EACH = "One rollout says little about its task: the mean and the next episo
 _BEFOREHAND = (
     "Fill in X (wanted), LOW and HIGH (possible) before you look at the returns: numbers chosen from them are not "
     "certified, so none is shown here. LOW and HIGH are the smallest and the "
-    "largest return that can occur; delta 0.05 means confidence 0.95. --complete declares that no rollout was "
-    "cut short."
+    "largest return that can occur, METRIC another column that measures each trial; "
+    "delta 0.05 means confidence 0.95. --complete declares that no rollout was cut short."
+)
+_IF = (
+    "Every command below holds only if each of these tasks, {first} to {last}, is a task that you ask about, and no "
+    "setting, moment of training or summary; if each trial is a run of its own of one fixed policy; and if no trial "
+    "was left out, repeated or chosen by its outcome."
 )
 _LEADERBOARD = (
     "a leaderboard: each policy's mean, its safety at a threshold, and which policies are at least as good as which"
@@ -91,8 +93,8 @@ def _naming(question: Question, file: ReturnsFile) -> list[str]:
     """The options that select a question, with the numbers and declarations that it needs beforehand."""
     if question.takes("requirements"):
         ends = "" if is_successes(file.like) else f" in {' '.join(_ENDS)}"
-        value, other = _metrics(file)
-        lines = [f"{value} >= {_NUMBER}{ends}", f"{other} <= {_NUMBER} in {' '.join(_ENDS)}"]
+        assert file.columns is not None
+        lines = [f"{file.columns.value} >= {_NUMBER}{ends}", f"METRIC <= {_NUMBER} in {' '.join(_ENDS)}"]
         return [*(word for line in lines for word in ("--requirement", line)), "--complete"]
     words = ["--question", question.name] if question.shortcut is None else []
     words += [f"--{question.shortcut}"] if question.shortcut else []
@@ -104,28 +106,13 @@ def _naming(question: Question, file: ReturnsFile) -> list[str]:
 
 
 def _is_allowed(question: Question, files: Sequence[ReturnsFile]) -> bool:
-    """Whether the files have what it needs: strata or none, finished rollouts for an upper end, two metrics."""
+    """Whether the files have what it needs: strata or none, finished rollouts for an upper end, more columns."""
     has_strata, of_metrics = any(file.strata is not None for file in files), question.takes("requirements")
     needs_whole = question.declared.get("complete") or of_metrics
     if needs_whole and any(file.num_unfinished for file in files):
         return False
     fits = question.of_strata if has_strata else not question.takes("strata")
-    return fits and (not of_metrics or bool(_metrics(files[0])))
-
-
-@functools.lru_cache(1)
-def _metrics(file: ReturnsFile) -> tuple[str, ...]:
-    """The column of returns and another one that measures each trial, if both can be read so; else none."""
-    if file.columns is None:
-        return ()
-    found = []
-    for name in (file.columns.value, *file.metrics):
-        with warnings.catch_warnings(action="ignore", category=UserWarning), contextlib.suppress(ValueError):
-            read_by(file.path, file.roles._replace(value=name, metric=True))
-            found.append(name)
-        if len(found) == 2 or file.columns.value not in found:
-            break
-    return tuple(found) if len(found) == 2 else ()
+    return fits and (not of_metrics or bool(files[0].columns and files[0].unread))
 
 
 def _command(
@@ -144,6 +131,8 @@ def _command(
 
 def _print(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> None:
     _console.say(*(line for file in files for line in _facts(file)))
+    first, last = (quoted(str(task)) for task in files[0].tasks[[0, -1]].tolist())
+    _console.say(f"\n{_IF.format(first=first, last=last)}")
     if len(files) > 1:
         _console.say(f"\n{_OF_TWO if len(files) == 2 else _OF_MANY}")
     for listed, choices in itertools.groupby(found, lambda choice: choice.listed):

@@ -1,107 +1,28 @@
 """Read files of returns for all commands, with the options for columns, and report on files of other tools."""
 
 import dataclasses
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.cli._options import option, options, others_given, role_option
-from jaxcert.cli._typed import typed_with
-from jaxcert.returns._labels import enumerated
+from jaxcert.cli._options import option, options, others_given
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile, align_tasks, read_returns, read_summary
 from jaxcert.tables._doubts import listed, told_of
 from jaxcert.tables._entries import closely
 from jaxcert.tables._readers import policies_of
-from jaxcert.tables._roles import NotNamedError
 from jaxcert.tables.folders._parts import holds_parquet
 from jaxcert.tables.folders._read_summary import type_in_folder
 
 _MOST_SHOWN = 80  # characters of an entry
 
 
-def read_file(path: Path, **options: Any) -> ReturnsFile:
-    """The returns of a file. If a name is missing or ambiguous, the error ends with a command that works."""
-    try:
-        return read_returns(path, **options)
-    except ValueError as error:
-        cause = error.__cause__
-        if not isinstance(cause, NotNamedError) or (options.get("metric") and "value" in cause.expected):
-            raise
-        expected, options = cause.expected, options | cause.expected
-        is_plain = not any(expected.values()) and not {"task", "value"} & expected.keys()
-        if is_plain and _has_single_rollouts(path, options):
-            return read_returns(path, **options)
-        raise ValueError(f"{error}; {_remedy(path, options, expected, cause.unread)}") from error
-
-
-def _remedy(path: Path, options: dict[str, Any], expected: Mapping[str, str | None], unread: Sequence[str]) -> str:
-    """The end of a message about unnamed columns: a command, if one works."""
-    if "trials" in expected:  # of successes, or of the rate that is the value
-        parts = ("task", "successes" if "successes" in expected else "value", "trials")
-        counts = {name: expected[name] for name in parts if expected.get(name)}
-        return (
-            f"if each row is a task of one policy, and {expected['trials']} is how often it tried the task, and no "
-            f"number of tests or of parts of it, for example: {typed_with(_flags(counts), without=['--value'])}"
-        )
-    added = _flags(expected)
-    if unread and len(expected) == 1:
-        return (
-            f"{', '.join(map(repr, unread))} would be ignored: name the column of trial numbers with --trial; if a "
-            "column separates policies or groups of tasks, make one file of each; if each row is a trial of its own, "
-            "and none a step, a test or an attempt within one, say so by --trial ''"
-        )
-    is_known = _can_be_read(path, options, expected)
-    if unread or not is_known or (expected.get("trial") and _holds_returns(path, options)):
-        return f"expected {enumerated([*added])} with column names of a table with one row per trial"
-    return f"for example: {typed_with(added)}"
-
-
 def as_stated(files: Sequence[ReturnsFile], support: Any) -> list[ReturnsFile]:
     """The files as successes, if no support is declared and the numbers of all of them are 0 or 1; else as they are."""
     found = [file.with_successes(support) for file in files]
     return found if all(is_successes(each.returns) for each in found) else list(files)
-
-
-def _flags(expected: Mapping[str, str | None]) -> dict[str, list[str]]:
-    return {role_option(name, value): [value or ""] for name, value in expected.items()}
-
-
-def _quietly(path: Path, options: Mapping[str, Any], **others: Any) -> ReturnsFile:
-    """Read a file by these options, and print nothing."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return read_returns(path, **{**options, **others})
-
-
-def _has_single_rollouts(path: Path, options: Mapping[str, Any]) -> bool:
-    """Whether each task has one row; ValueError for an invalid entry, which is reported before a missing name."""
-    rows = _quietly(path, options, strict=False).rows
-    return rows is not None and bool(np.all((rows == rows[:, :1]) | (rows == 0)))
-
-
-def _can_be_read(path: Path, options: Mapping[str, Any], expected: Mapping[str, str | None]) -> bool:
-    """Whether a file can be read with what is expected; if not, another column must be named, which is reported."""
-    if not all(expected.get(name, name) for name in ("task", "value")):
-        return False
-    try:
-        _quietly(path, options)
-    except ValueError as error:
-        return isinstance(error.__cause__, NotNamedError)
-    return True
-
-
-def _holds_returns(path: Path, wanted: Mapping[str, Any]) -> bool:
-    """Whether the guessed episodes may be returns: words, numbers that are not whole, or the same for all of a task."""
-    try:
-        found = _quietly(path, wanted, value=wanted["trial"], trial=None)
-    except ValueError:  # labels
-        return False
-    counted = found.returns if found.where is None else found.returns[found.where]
-    return counted.dtype == bool or found.most_rollouts == 1 or bool(np.any(counted % 1 != 0))
 
 
 class PolicySource(NamedTuple):
@@ -113,7 +34,7 @@ class PolicySource(NamedTuple):
 
     def read(self, **options: Any) -> ReturnsFile:
         """The returns, with these options."""
-        data = read_file(self.file, **(options if self.only is None else {**options, "only": self.only}))
+        data = read_returns(self.file, **(options if self.only is None else {**options, "only": self.only}))
         return dataclasses.replace(data, called=self.called)
 
 
@@ -232,7 +153,7 @@ class FolderOptions(NamedTuple):
         ``complete`` gives the settings for returns, from an array of their type, before a folder is read.
         """
         if not holds_parquet(path) or "{" in columns["task"]:
-            return read_file(path, strict=strict, **columns)
+            return read_returns(path, strict=strict, **columns)
         if columns.get("metric"):
             raise ValueError(
                 f"{path}: is a folder of Parquet files, of which requirements are not asked; expected a file"

@@ -211,7 +211,7 @@ class _OtherColumns:
             names = [
                 name for name in names if tells(name).apart or tells(name).curve or lowered(name) in ("t", "frame")
             ]
-        read = Read(self._columns, coded(as_objects(self._labels)), None, names, self._entries, are_picked=False)
+        read = Read(self._columns, coded(as_objects(self._labels)), None, names, self._entries, picked="")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             check_labels(list(dict.fromkeys(self._labels)), self._columns.task)

@@ -3,7 +3,6 @@
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from jaxcert.returns._labels import check_printable, quoted
 from jaxcert.tables._coded import Coded, check_labels_whole, coded, combined, crossing, pair_counts
 from jaxcert.tables._column_doubts import check_beside
-from jaxcert.tables._doubts import judge, tell
+from jaxcert.tables._doubts import judge, listed, tell
 from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
 from jaxcert.tables._label_doubts import (
     ask_about_labels,
@@ -26,7 +25,7 @@ from jaxcert.tables._outcomes import as_counts, of_rates, outcomes_of_rows
 from jaxcert.tables._picked_rows import Rows, picked_rows, rows_of
 from jaxcert.tables._read import Beside, Read
 from jaxcert.tables._returns import Returns
-from jaxcert.tables._roles import Columns, Roles, check_column, checked, may_be_proposed
+from jaxcert.tables._roles import Columns, Roles, check_column, checked
 
 
 def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
@@ -49,8 +48,7 @@ def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
         raise ValueError(f"{error} (counted among the {len(rows.picked)} rows that are picked)") from error
     if not roles.metric:
         judge((costs,), Outcomes(columns.value, found.returns))
-    trial = None if columns.is_wide(every.names) and columns.trial not in every.names else columns.trial
-    return found, columns._replace(trial=trial)
+    return found, columns._replace(trial=columns.trial if columns.trial in every.names else None)
 
 
 def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
@@ -58,7 +56,7 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     if not len(task.places):
         raise ValueError("has no rows, expected one per rollout")
     width = len(names) if columns.is_wide(rows.names) else 1
-    episode = None if columns.trial is None or width > 1 else rows.column(columns.trial)
+    episode = _trials(rows, columns, task) if width == 1 else None
     others = [name for name in rows.names if name not in {*parts, *names, roles.strata} and rows.names.count(name) == 1]
     twice = dict.fromkeys(str(name) for name in rows.names if rows.names.count(name) > 1)
     values = [rows.column(name) for name in names]
@@ -80,6 +78,20 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     numbers = np.where(found.rows == 0, 0, places[(found.rows - 1) // width] + 1)
     of_tasks = _of_tasks(each for each in read.beside if not each.is_trial)
     return dataclasses.replace(found, rows=numbers, strata=strata, unread=(*found.unread, *twice), of_tasks=of_tasks)
+
+
+def _trials(rows: Rows, columns: Columns, task: Coded) -> Coded | None:
+    """The column of trials; none where it is not wanted, or is absent and each task has one row."""
+    if columns.trial is None or columns.trial in rows.names:
+        return None if columns.trial is None else rows.column(columns.trial)
+    if len(task.entries) < len(task.places):
+        raise ValueError(
+            f"has no column {columns.trial}, and several rows of a task; found {listed(map(repr, rows.names), 12)}; "
+            "expected what tells the trials of a task apart by name (--trial), rows of one policy alone (--where, "
+            "--policy), or, if each row is a trial of its own, and none a step, a test or an attempt within one, no "
+            "trial (--trial '')"
+        )
+    return None
 
 
 def check_rows(read: Read) -> None:
@@ -111,7 +123,7 @@ def arrange(
     check_outcomes(names.value, totals, of_rows, dataclasses.replace(read, task=tasks), metric=roles.metric)
     found = padded(tasks.places[of_rows], totals, labels)
     rows = np.nan_to_num(padded(tasks.places[of_rows], of_rows + 1.0, labels).returns).astype(np.int64)
-    known = {name: getattr(read, name) for name in ("unread", "metrics", "constant")}
+    known = {name: getattr(read, name) for name in ("unread", "constant")}
     known["counted"] = len(of_rows) > len(tasks.places)
     return dataclasses.replace(found, rows=rows, num_unfinished=num_lacking, **known)
 
@@ -190,15 +202,13 @@ def _told_apart(read: Read, pair: list[int]) -> str:
     apart = [str(name) for name in held if len({*read.column(name).places[pair].tolist()}) > 1][:3]
     if not apart:
         return ""
-    first, told = apart[0], f"; they differ in {', '.join(apart)}"
-    if crossing(read.task, read.column(first)) == 1:  # what occurs with every task does not tell tasks apart
+    told = f"; they differ in {', '.join(apart)}"
+    if crossing(read.task, read.column(apart[0])) == 1:  # what occurs with every task does not tell tasks apart
         return (
             f"{told}, of which each task has every entry: expected rows of one of them (--where), or a column that "
             "numbers all trials of a task (--trial)"
         )
-    as_trial = f"{told}: expected as trial what tells the trials of a task apart (--trial"
-    if tells(first).place:
-        both = quote(f"{read.columns.task},{first}")
-        return f"{as_trial}), or, where tasks of other {first} are other tasks, both as task (--task {both})"
-    proposed = f" {quote(first)}" if may_be_proposed("trial", first) else ""
-    return f"{as_trial}{proposed}), or rows of one policy alone (--policy, --where)"
+    return (
+        f"{told}: expected as trial what tells the trials of a task apart (--trial), both as task, where the other "
+        "numbers tasks of its own (--task), or rows of one policy alone (--policy, --where)"
+    )

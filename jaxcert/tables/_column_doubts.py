@@ -4,9 +4,7 @@ Rows of such tables look like tasks and trials, and a certificate of them would 
 no tasks, and the pooled trials of two policies are trials of neither.
 """
 
-import re
-from collections.abc import Callable, Iterator
-from shlex import quote
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,12 +12,11 @@ import numpy as np
 from jaxcert.tables._coded import Coded, few_texts
 from jaxcert.tables._doubts import WORDS, judge, listed, words_in
 from jaxcert.tables._entries import as_number, number_of, words_like
-from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, lowered, says, stems_of, tells
+from jaxcert.tables._names import MOST_CONDITIONS, lowered, says, stems_of, tells
 from jaxcert.tables._read import Beside, Read
 
 _LONGEST_WORD = 40
 _FEWEST_MOMENTS = 7  # rise by chance in one order of 5040
-_BY_HAND = re.compile("by hand|von hand|a mano|manually|manuell|\u4eba\u5de5", re.IGNORECASE)
 Found = dict[str, Any] | bool | None
 
 
@@ -53,9 +50,8 @@ def steps(it: Beside) -> Found:
 
 def pooled(it: Beside) -> Found:
     """Rows of a task are of several policies."""
-    compared = f", or all of them in jaxcert compare (--policy {quote(it.name)})" if it.told.policies else ""
     is_told = it.differs and _is_looked_at(it) and (it.told.apart or it.has_all)
-    return {"picked": _picked(it), "compared": compared} if is_told else None
+    return {"picked": it.read.picked} if is_told else None
 
 
 def log_of_training(it: Beside) -> Found:
@@ -72,7 +68,7 @@ def log_of_training(it: Beside) -> Found:
 def few_entries(it: Read) -> Found:
     """Rows of a task differ in columns of few entries, which neither a name nor a numbering explains."""
     told = [f"column {each.name!r:.42}" for each in it.beside if _may_separate(each)]
-    picked = " (--where, --policy), or the name of the column (--trial) if it numbers trials" * it.are_picked
+    picked = it.picked and f"{it.picked}, or the name of the column (--trial) if it numbers trials"
     return {"names": listed(told, width=50), "picked": picked} if told else None
 
 
@@ -96,25 +92,6 @@ def _may_number_trials(it: Beside) -> bool:
         return True
     are_once = it.read.columns.trial is not None and len(it.read.task.places) == it.pairs.size
     return are_once and bool(np.all(np.diff(np.sort(it.entries.numbers())) == 1))
-
-
-def _picked(it: Beside) -> str:
-    """Say how to read only the rows of one entry, if it can be typed and rows are not chosen by their outcome."""
-    told, columns = it.words & WORDS.apart, it.read.columns
-    # Outcomes of another policy, as "diffusion policy" holds beside pi0, do not distinguish rows of this one.
-    is_of_another = told and told <= WORDS.policies and not tells(columns.value).value and it.entries.are_numbers
-    if not it.read.are_picked or is_of_another or (it.told.moment and not it.is_balanced):
-        return ""
-    listed = it.entries.listed()
-    first = next((each for each in listed if isinstance(each, str | int | bool) and each != ""), None)
-    if it.told.moment and first is not None:  # the last one is of the policy that is used
-        first = max(listed, key=lambda each: (number_of(each), str(each)))
-    is_plain = first is not None and "." not in it.name and not str(first).startswith(("{", "["))
-    is_plain = is_plain and not are_endings(it.entries)
-    where = f", such as where={[f'{it.name} = {first}']!r:.80} (--where)" if is_plain else ""
-    is_anew = it.differs and it.words & WORDS.groups and it.read.task.are_whole
-    own = f", or, where each numbers tasks of its own, both as task (--task {it.name},{columns.task})"
-    return f"{where}{own if is_anew else ''}"
 
 
 # --- trials that are set aside ----------------------------------------------------------------------------------------
@@ -146,8 +123,7 @@ def set_aside(name: Any, column: Coded) -> np.ndarray:
     if says(name, WORDS.aside):
         return np.asarray([as_number(each) > 0 or _is_reason(each) for each in listed], bool)[column.places]
     told = {text for text in few_texts(column) if says(text, WORDS.aside)}
-    aside = _mentioned(name, listed)
-    aside[[listed.index(text) for text in told]] = True
+    aside = np.asarray([isinstance(each, str) and each in told for each in listed], bool)
     if says(name, WORDS.counted):
         values = np.asarray([*map(as_number, listed)])
         aside |= (values == 0) & ~np.any(values > 1)
@@ -158,31 +134,6 @@ def _is_reason(entry: Any) -> bool:
     """Whether it is a text that says why."""
     is_text = isinstance(entry, str) and bool(entry.strip()) and np.isnan(as_number(entry))
     return is_text and entry.strip().lower() not in WORDS.nothing and not says(entry, WORDS.counted)
-
-
-def _mentioned(name: Any, listed: list[Any]) -> np.ndarray:
-    """The entries that mention help, in notes and paths and in lists and objects of them."""
-    is_path, nothing = bool(words_in(name) & WORDS.paths), np.zeros(len(listed), bool)
-    if not (is_path or words_in(name) & WORDS.free):
-        return nothing
-    texts = [each if isinstance(each, str) else " ".join(_texts_in(each)) for each in listed]
-    kinds = [*map(_words_of, {*DIGITS.sub("", "\n".join(texts)).split("\n")})]  # few, of many numbered ones
-    told = WORDS.aside - (set.intersection(*kinds) if is_path else set())
-    if not any(each & told for each in kinds):
-        return nothing
-    return np.asarray([bool(each & told) and not each & WORDS.denials for each in map(_words_of, texts)], bool)
-
-
-def _words_of(text: str) -> set[str]:
-    return words_in(_BY_HAND.sub("helped", text))
-
-
-def _texts_in(entry: Any) -> Iterator[str]:
-    """All texts in an entry, which may be a list or an object."""
-    if isinstance(entry, str):
-        yield entry
-    for each in entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list | np.ndarray) else ():
-        yield from _texts_in(each)
 
 
 def are_endings(column: Coded) -> bool:

@@ -4,7 +4,6 @@ import functools
 import itertools
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from jaxcert.tables._coded import Coded, coded, crossing
 from jaxcert.tables._column_doubts import Found
 from jaxcert.tables._doubts import WORDS, judge, listed, listed_words, tell, words_in
 from jaxcert.tables._entries import as_text, is_name
-from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, name_several, says, stems_of, tells
+from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, name_several, stems_of, tells
 from jaxcert.tables._read import Read
 from jaxcert.tables._roles import Columns
 
@@ -32,13 +31,10 @@ _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ID = re.compile(rf"(?<=[^\W_])[-_ #]+({_UUID.pattern}|[0-9a-zA-Z]{{6,}})$")
 _MIXED = re.compile("[0-9][a-zA-Z]")
 _COUNTED, _NUMBERED = re.compile(r"(.+?)\s*#\s*([0-9]+)"), re.compile(r"([^0-9]*)([0-9]{1,9})", re.ASCII)
-_SELECTED = {"best", "bo", "maj", "pass"}
-_BEST = re.compile(r"(?<![^\W_])(best|bo|maj)[\W_]*(of[\W_]*)?[0-9]|pass(@|_at_)[0-9]")
 _STEPS = re.compile("[0-9.]+[kKmM]")
 # The words before and after a number; what no number of a trial has: decimals, per cent, powers, a unit behind it.
 _BESIDE_NUMBER = re.compile(r"([^\W\d_]*)[\W_]*[0-9.]+[\W_]*([^\W\d_]*)")
 _NO_NUMBER = re.compile(r"[0-9][.][0-9]|[0-9]\s*%|[0-9]e-?[0-9]|^[0-9]+[a-zA-Z]+$")
-_REMARK = re.compile(r"[(\[{][^)\]}]*")
 _OF_POLICY = re.compile(rf"(?<![^\W_])({'|'.join(WORDS.policies)})\s*[=:]", re.IGNORECASE)
 _FIRST_WORD, _LAST_WORD = re.compile(r"([^\W_]+)[\W_]+(.+)"), re.compile(r"(.+?)[\W_]+([^\W_]+)[\W_]*")
 
@@ -61,7 +57,7 @@ class Labels:
 
 def ask_about_labels(labels: Sequence[Any]) -> None:
     """Warn of labels that do not seem to number tasks, or that have two parts, such as pi0/push."""
-    judge((labels_of_training, done_again, tell_more), Labels(labels))
+    judge((tell_more,), Labels(labels))
 
 
 def ask_about_trials_of(labels: Sequence[Any]) -> None:
@@ -72,44 +68,7 @@ def ask_about_trials_of(labels: Sequence[Any]) -> None:
     if 1 < len(words) <= min(MOST_CONDITIONS, len(texts) - 1):  # as auto-7f3a21 and teleop-09b1cc
         tell("tell_more", it=Labels(words, "trials"))
     else:
-        judge((done_again, tell_more), Labels(words, "trials"))
-
-
-def ask_about_paths(*names: str) -> None:
-    """Warn of files, folders and patterns named as of training, train/mug.csv, or of no policy, mug/teleop.csv."""
-    stems = [name.partition(".")[0] for name in names]
-    if told := _first_that_says(stems, WORDS.seen, WORDS.beside_seen):
-        tell("paths_of_training", told=told)
-    if told := _first_that_says(stems, WORDS.aside, WORDS.beside_aside):
-        tell("paths_of_help", told=told)
-
-
-def _first_that_says(stems: Sequence[str], words: set[str], beside: set[str]) -> str | None:
-    return next((stem for stem in stems if says(stem, words, beside | WORDS.beside_paths)), None)
-
-
-def labels_of_training(it: Labels) -> Found:
-    """As train/mug, if each of them names a split of the tasks."""
-    words = [*itertools.takewhile(lambda each: each & WORDS.splits, map(words_in, it.texts))]
-    found = zip(it.texts, words, strict=False)
-    told = [text for text, each in found if each & WORDS.seen and not each & (WORDS.denials | {"distribution"})]
-    return {"told": told[0]} if told and len(words) == len(it.texts) else None
-
-
-def done_again(it: Labels) -> Found:
-    """As mug redo, mug [attempt 2], mug (excluded), mug_best_of_3; or s5_again and s5b, where most are as s1."""
-    kinds = Counter(DIGITS.sub("0", text) for text in it.texts)
-    (usual, count), *others = [*kinds.most_common(), ("", 0)]
-    more = re.compile(rf"{re.escape(usual)}\D") if others[:-1] and 2 * count > max(5, len(it.texts)) else None
-    some = words_in(" ".join(it.texts)) & (WORDS.done_again | WORDS.again | WORDS.aside | _SELECTED)  # of all: quick
-    told = (text for text in it.texts if (some and _is_remarked(text)) or (more and more.match(DIGITS.sub("0", text))))
-    return next(({"told": text} for text in told), None)
-
-
-def _is_remarked(text: str) -> bool:
-    """Whether a label says that it is one more attempt, the best of several, or not to count."""
-    in_brackets = words_in(" ".join(_REMARK.findall(text))) & (WORDS.again | WORDS.aside)
-    return bool(in_brackets or words_in(text) & WORDS.done_again or _BEST.search(text))
+        judge((tell_more,), Labels(words, "trials"))
 
 
 def tell_more(it: Labels) -> Found:
@@ -118,7 +77,7 @@ def tell_more(it: Labels) -> Found:
         by_parts = (_name_policies, _have_stems) if len(it.texts) > MOST_CONDITIONS else ()
     else:
         are_names = len(it.texts) >= 3 and any(map(is_name, it.labels))
-        by_parts = (_name_policies, _are_affixed, _number_trials, _are_crossed) if are_names else ()
+        by_parts = (_name_policies, _number_trials, _are_crossed) if are_names else ()
     return any(told(it) for told in (_are_moments, *by_parts))
 
 
@@ -151,16 +110,6 @@ def _name_policies(it: Labels) -> bool:
     ends = ({*part.tolist()} for parts in it.parts for part in parts)
     variants = any(len(end) <= MOST_CONDITIONS and words_in(" ".join(end)) & WORDS.variants for end in ends)
     return variants or name_several(it.texts) or any(map(_OF_POLICY.search, it.texts))
-
-
-def _are_affixed(it: Labels) -> bool:
-    """An affix turns most labels of one half into the other half, as _ft in mug and mug_ft."""
-    known, lengths, found = {*it.texts}, {*map(len, it.texts)}, Counter[str]()
-    for text in it.texts:
-        found.update({text[i:] for i in lengths if 0 < i < len(text) and text[:i] in known})
-        found.update({text[:-i] for i in lengths if 0 < i < len(text) and text[-i:] in known})
-    affix, times = next(iter(found.most_common(1)), ("", 0))
-    return bool(words_in(affix)) and times >= max(3, 0.4 * len(it.texts))
 
 
 def _number_trials(it: Labels) -> bool:
@@ -261,8 +210,7 @@ def check_labels(labels: Sequence[Any], name: Any) -> None:
 def last_sums(it: Labels) -> Found:
     """The last rows sum up others."""
     last = [*itertools.takewhile(lambda each: sums_up(each) or _sums_up_trials(each), it.labels[:0:-1])][::-1]
-    where = [f"{it.name} != {label}" for label in last]
-    return {"label": last[-1], "where": where} if any(map(sums_up, last)) else None
+    return {"label": last[-1]} if any(map(sums_up, last)) else None
 
 
 def sums(it: Labels) -> Found:
@@ -280,7 +228,7 @@ def sums(it: Labels) -> Found:
 def sums_of_trials(it: Labels) -> Found:
     """A trial sums up those of its task."""
     found = sorted(filter(_sums_up_trials, {*it.texts}))
-    return {"label": found[0], "where": [f"{it.name} != {found[0]}"]} if found else None
+    return {"label": found[0]} if found else None
 
 
 def check_labels_of(read: Read) -> None:

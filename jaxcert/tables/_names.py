@@ -71,12 +71,6 @@ def says(text: Any, words: set[str], beside: set[str] = WORDS.beside_aside) -> b
     return bool(found & words) and found <= words | beside
 
 
-def measures(name: Any) -> bool:
-    """Whether a column holds a metric of each trial by its name, and no setting, label or moment."""
-    told = tells(name)
-    return says(name, WORDS.metrics, WORDS.beside_metrics) and not (told.moment or told.best_of)
-
-
 def may_tell_tasks(name: Any, *, several: bool) -> bool:
     """Whether a column may describe the tasks, rather than the outcome or the policy.
 

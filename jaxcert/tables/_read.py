@@ -8,12 +8,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from jaxcert.tables._coded import Coded, as_objects, coded, pair_counts
 from jaxcert.tables._doubts import words_in
-from jaxcert.tables._entries import as_number, as_text
-from jaxcert.tables._names import measures, tells
+from jaxcert.tables._entries import as_text
+from jaxcert.tables._names import tells
 from jaxcert.tables._roles import Columns
 
 _OPTION = re.compile(r"(?:--([a-zA-Z][\w-]*)[= ]|\b([a-zA-Z]\w*)=)([^\s,;&/]+)")
@@ -29,7 +27,7 @@ class Read:
     others: Sequence[Any]
     column: Callable[[Any], Coded]
     values: Sequence[Coded] = ()  # the outcomes
-    are_picked: bool = True  # whether rows can be picked by a column
+    picked: str = " (--where, --policy)"  # how rows are picked by a column, if they can be
 
     @functools.cached_property
     def beside(self) -> "list[Beside]":
@@ -43,22 +41,10 @@ class Read:
         return (*dict.fromkeys(each.name for each in self.beside if each.several and not each.is_trial),)
 
     @property
-    def metrics(self) -> tuple[str, ...]:
-        """Columns of numbers that measure each trial by their names."""
-        by_name = (each for each in self.beside if measures(each.name) and each.several and not each.is_trial)
-        found = [each for each in by_name if each.entries.are_numbers or _are_outcomes(each.entries)]
-        return tuple(each.name for each in found)
-
-    @property
     def constant(self) -> dict[str, str]:
         """The columns with one entry in all rows, for comparisons, with this entry."""
         alone = (each for each in self.beside if not (each.is_trial or each.several))
         return {each.name: as_text(each.entries.listed()[0]) for each in alone}
-
-
-def _are_outcomes(entries: Coded) -> bool:
-    """Whether all are numbers, or words of success and failure."""
-    return bool(np.isfinite([*map(as_number, entries.listed())]).all())
 
 
 class Beside:

@@ -11,7 +11,7 @@ from jaxcert._files import content_of, in_file
 from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._doubts import WAYS, told_of
 from jaxcert.tables._file_tables import arrow_table, csv_table, json_lines_table, json_table, parquet_table, unpacked
-from jaxcert.tables._label_doubts import ask_about_paths, check_tasks
+from jaxcert.tables._label_doubts import check_tasks
 from jaxcert.tables._picked_rows import policies_in
 from jaxcert.tables._returns import Returns, ReturnsFile, check_missing
 from jaxcert.tables._roles import Columns, Roles, conditions
@@ -135,7 +135,6 @@ def read_by(path: str | PathLike[str], roles: Roles, *, strict: bool = False) ->
 def _of_file(path: Path, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     content, kind = content_of(path, "returns"), _kind_of(path)  # once: the digest is of the parsed content
     with in_file(path):
-        ask_about_paths(*path.parts[-2:])
         found = read_content(path, content, roles, own=kind is not None)
         if found is None and kind in _ARRAYS:
             found = _of_arrays(kind, content, roles)

@@ -38,7 +38,6 @@ class Returns:
         unread: columns of a table, or arrays of a file, that are not read, and in which the rows differ: if one of them
             tells policies or conditions apart, the returns are of none of them.
         strata: the label of each task's stratum, [n]; None if no column of them was named.
-        metrics: columns of a table that are not read and measure each trial, by their names.
         constant: columns of a table that are not read and hold one entry alone, with it as text: ``align_tasks`` asks
             about those in which policies differ.
         of_tasks: columns of a table that are not read and hold one entry for each task, by its label: ``align_tasks``
@@ -60,7 +59,6 @@ class Returns:
     counted: bool = dataclasses.field(default=False, kw_only=True)
     strata: np.ndarray | None = dataclasses.field(default=None, kw_only=True)
     unread: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
-    metrics: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     constant: Mapping[str, str] = dataclasses.field(default_factory=dict, kw_only=True)
     of_tasks: Mapping[str, Mapping[Any, str]] = dataclasses.field(default_factory=dict, kw_only=True)
 

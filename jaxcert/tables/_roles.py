@@ -1,27 +1,23 @@
 """Roles of the columns of a table: one value for every file, folder and frame; which are meant, and which may be."""
 
-from collections import Counter
-from collections.abc import Collection, Sequence
-from shlex import quote
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.tables._doubts import WORDS, listed, words_in
+from jaxcert.tables._doubts import WORDS, listed
 from jaxcert.tables._entries import number_of, words_like
-from jaxcert.tables._names import DIGITS, check_no_curve, check_same_policy, lowered, number_trials, tells
+from jaxcert.tables._names import check_no_curve, lowered
 
-
-class NotNamedError(ValueError):
-    """A column is not named; ``expected`` gives an example, by the arguments of ``read_returns``.
-
-    ``unread`` are columns that the example would not read, where they may tell apart what has to be told apart.
-    """
-
-    def __init__(self, message: str, expected: dict[str, str | None], unread: Sequence[str] = ()) -> None:
-        super().__init__(message)
-        self.expected = expected
-        self.unread = unread
+_COUNTS = (
+    "or, if each row is a task of one policy, and says how often the task was tried, and no number of tests or of "
+    "parts of it, that of successes (--successes), or of their rate (--value), and that of trials (--trials)"
+)
+# No column whose name is not known is proposed for a role: only who has the table knows what it holds.
+_BY_NAME = (
+    "the columns of tasks (--task), of trials (--trial) and of outcomes by name (--value; several, with commas, if "
+    f"each holds one more trial of the same policy); {_COUNTS}"
+)
 
 
 class Columns(NamedTuple):
@@ -38,27 +34,36 @@ class Columns(NamedTuple):
         """These columns of a table. If a usual name is missing, another name stands for it, unless two could be
         meant.
         """
-        found = {}
-        for part, wanted, usual in zip(Columns._fields, self, Columns(), strict=True):
-            meant = _meant(names, part) if wanted == usual else [wanted]
+        for part, meant in self._meant_in(names).items():
             if len(meant) > 1:
                 listed = " and ".join(map(repr, meant))
-                message = f"has no column {usual}, and {listed}; expected one of these by name"
-                raise NotNamedError(message, {part: meant[0]})
-            found[part] = meant[0]
-        columns = Columns(**found)
-        return columns._replace(value=_counted(names, self.value, columns))
+                counts = f"; {_COUNTS}" if "/" in f"{meant[-1]}" else ""
+                raise ValueError(
+                    f"has no column {getattr(Columns(), part)}, and {listed}; expected one of these by name "
+                    f"(--{part}{counts})"
+                )
+        return Columns(*(meant[0] for meant in self._meant_in(names).values()))
 
     @staticmethod
     def unnamed_in(names: list[Any]) -> "Columns":
         """The columns that are read if none is named; "" where several are possible."""
-        columns = Columns()
-        while True:
-            try:
-                return columns.in_table(names)
-            except NotNamedError as error:
-                part = next(iter(error.expected))
-                columns = columns._replace(**{part if part in Columns._fields else "value": ""})
+        return Columns(*("" if len(meant) > 1 else meant[0] for meant in Columns()._meant_in(names).values()))
+
+    def _meant_in(self, names: list[Any]) -> dict[str, list[Any]]:
+        """The columns that each name may mean; without trials, a value may be a number of successes."""
+        usual = Columns()._asdict()
+        found = {x: _meant(names, x) if wanted == usual[x] else [wanted] for x, wanted in self._asdict().items()}
+        totals = [name for name in names if lowered(name) in WORDS.totals]
+        are_known = self.value != usual["value"] or self.value in names or found["trial"][0] in names
+        if are_known or not totals or len(found["value"]) > 1:
+            return found
+        successes = [name for name in names if lowered(name) == "successes"]
+        pair = f"{(successes or found['value'])[0]}/{totals[0]}"
+        if found["value"][0] in names:
+            found["value"].append(pair)
+        elif len(successes) == len(totals) == 1 and lowered(totals[0]) == "trials":
+            found["value"] = [pair]
+        return found
 
     def of_value(self, names: Sequence[Any]) -> list[str]:
         """The columns of values: one, successes and trials with a slash, or several with commas, a trial in each."""
@@ -90,63 +95,6 @@ def _meant(names: list[Any], part: str) -> list[Any]:
     usual, others = getattr(Columns(), part), getattr(WORDS, f"other_names_{part}")
     groups = [[name for name in names if lowered(name) in group] for group in others]
     return [usual] if usual in names else next(filter(None, groups), [usual])
-
-
-def _counted(names: list[Any], wanted: str, found: Columns) -> str:
-    """The value that was found or, where none is named, the columns of successes and of trials."""
-    totals = [name for name in names if lowered(name) in WORDS.totals]
-    if wanted != Columns().value or wanted in names or found.trial in names or not totals:
-        return found.value
-    successes = [name for name in names if lowered(name) == "successes"]
-    pair = f"{(successes or [found.value])[0]}/{totals[0]}"
-    if found.value in names:
-        message = f"has no column {wanted}, and {found.value!r} and {pair!r}; expected one of these by name"
-        are_successes = successes or words_in(found.value) <= WORDS.counted_successes
-        both: dict[str, str | None] = dict(zip(("successes", "trials"), pair.split("/"), strict=True))
-        both |= only_other(names, found, pair.split("/"))
-        raise NotNamedError(message, both if are_successes else {"value": found.value})
-    return pair if len(successes) == len(totals) == 1 and lowered(totals[0]) == "trials" else found.value
-
-
-def guessed(names: Sequence[Any], columns: Columns) -> dict[str, str | None]:
-    """For each missing column the only column whose name fits it alone; None for none or several."""
-    read = {*columns, *columns.of_value(names)}
-    left = [str(name) for name in names if name not in read and not (tells(name).looked_at or str(name)[:1] == "$")]
-    wanted = columns._asdict() | {"value": columns.of_value(names)[0]}
-    found: dict[str, str | None] = {}
-    for part in (part for part, name in wanted.items() if name is not None and name not in names):
-        fitting = [name for name in left if words_in(name) & getattr(WORDS, part)]
-        fitting = fitting or [name for name in left if part == "task" and lowered(name) == "id"]
-        found[part] = fitting[0] if len(fitting) == 1 and may_be_proposed(part, fitting[0]) else None
-        left = [name for name in left if name not in fitting]
-    return found
-
-
-def only_other(names: Sequence[Any], columns: Columns, read: Collection[Any]) -> dict[str, str]:
-    """The one column that is left, to label tasks, if by its name it labels something and is nothing else."""
-    left = [str(name) for name in names if name not in read]
-    is_label = len(left) == 1 and (left[0][:1] == "$" or words_in(left[0]) <= WORDS.labels | WORDS.places)
-    return {"task": left[0]} if is_label and columns.task not in names else {}
-
-
-def may_be_proposed(part: str, name: str) -> bool:
-    """Whether a column's name says nothing but this role: of others, who has the table has to say what they hold."""
-    known = (getattr(WORDS, part) | getattr(WORDS, f"beside_roles_{part}")) - WORDS.demonstrations
-    return words_in(name) <= known and not tells(name).best_of
-
-
-def rate_in(names: Sequence[Any]) -> dict[str, str | None]:
-    """A column with a rate of success and one with its number of trials, if the names of a table show both."""
-    rates = [str(name) for name in names if "rate" in words_in(name) and words_in(name) <= WORDS.of_rates]
-    totals = [str(name) for name in names if lowered(name) in WORDS.totals | {"episodes", "rollouts"}]
-    return {"value": rates[0], "trials": totals[0]} if len(rates) == len(totals) == 1 else {}
-
-
-def alike(names: list[Any], columns: Columns) -> list[str]:
-    """The most frequent group of names that differ only in a number, such as s0 and s1."""
-    stems = Counter(DIGITS.sub("#", str(name)) for name in names if name != columns.task)
-    stem, count = next(iter(stems.most_common(1)), ("", 0))
-    return [str(name) for name in names if DIGITS.sub("#", str(name)) == stem] if "#" in stem and count > 1 else []
 
 
 # Facts that a record states besides the columns; the value if it is a rate of the trials that another column counts.
@@ -183,10 +131,8 @@ class Roles(NamedTuple):
         if self.trials is not None:
             return Columns(self.task, self.trial, f"{self.successes or self.value}/{self.trials}")
         if self.value.count("/") == 1 and self.value not in names and not self.recorded:
-            successes, trials = self.value.split("/")
-            raise NotNamedError(
-                f"has no column {self.value}; expected successes and trials, each by its name (--successes, --trials)",
-                {"value": None, "successes": successes, "trials": trials},
+            raise ValueError(
+                f"has no column {self.value}; expected successes and trials, each by its name (--successes, --trials)"
             )
         return Columns(self.task, self.trial, self.value)
 
@@ -226,7 +172,10 @@ def check_column(name: str, names: Sequence[Any]) -> None:
 
 
 def checked(names: list[Any], roles: Roles, hint: str = "") -> Columns:
-    """The columns of a table that are meant, each of which occurs once; the paths of files may give some."""
+    """The columns of a table that are meant, each of which occurs once; the paths of files may give some.
+
+    The column of trials alone may be absent under its usual name: where each task has one row, none is needed.
+    """
     names = [*names, *(name for name in roles.given if name not in names)]
     columns = roles.columns(names).in_table(names)
     missing = [name for name in columns.read(names) if name not in names]
@@ -236,18 +185,8 @@ def checked(names: list[Any], roles: Roles, hint: str = "") -> Columns:
     if missing and (told := _of_header(names)):
         raise ValueError(f"{absent}{told}")
     check_no_curve(names, columns[:2], is_missing=bool(missing))
-    is_unread = not any(name in names for name in columns.of_value(names))
-    if is_unread and columns.trial not in names and missing and (trials := alike(names, columns)):
-        check_same_policy(trials)
-        if number_trials(trials):
-            also = "".join(f"--task {quote(name)} " for name in only_other(names, columns, trials).values())
-            raise ValueError(
-                f"{absent}, which look like a column for each trial; expected one row per trial, with columns such as "
-                "task, trial and score; or, if each row is a task, and each of several columns one more trial of the "
-                f"same policy, all of these as value ({also}--value {','.join(trials)!r})"
-            )
-    if missing:
-        raise _not_named(names, columns, missing, f"{absent}{hint}")
+    if missing and (hint or missing != [Columns().trial]):
+        raise ValueError(f"{absent}{hint}; expected {_BY_NAME}")
     if twice:
         raise ValueError(f"has more than one column {', '.join(twice)}; found {found}")
     return columns
@@ -261,13 +200,3 @@ def _of_header(names: list[Any]) -> str:
     if len({*names}) < len(names) < 2 * sum(are_entries):
         return "; these are entries: expected the names of columns in the first line"
     return ""
-
-
-def _not_named(names: list[Any], columns: Columns, missing: list[Any], message: str) -> NotNamedError:
-    """Columns are missing; others may be meant."""
-    if columns.value in missing and (rate := rate_in(names)):
-        return NotNamedError(message, {**only_other(names, columns, rate.values()), **rate})
-    example = guessed(names, columns)
-    meant = {*columns, *columns.of_value(names), *example.values()}
-    unread = [str(name) for name in names if str(name) not in meant] if example.get("trial", "") is None else []
-    return NotNamedError(message, example, unread)

@@ -24,7 +24,7 @@ from jaxcert.tables._names import may_tell_tasks, tells
 from jaxcert.tables._outcome_doubts import ask_about_copies, check_sense
 from jaxcert.tables._read import Read
 from jaxcert.tables._returns import Returns
-from jaxcert.tables._roles import Columns, Roles, may_be_proposed
+from jaxcert.tables._roles import Columns, Roles
 
 _SUFFIX = ".npz"
 # Names with a meaning for readers.
@@ -88,9 +88,7 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
 def read_npz(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     """The array named as value, by default `returns`, and `where`, if there is one; other arrays are not read."""
     name, strata = "returns" if roles.value == Columns().value else roles.value, roles.strata
-    arrays = read_arrays(content, [] if name == "returns" else [name], ["returns", "where", "rollout_return"])
-    if "rollout_return" in arrays:
-        tell("adaptive_run")
+    arrays = read_arrays(content, [] if name == "returns" else [name], ["returns", "where"])
     if name not in arrays:
         raise ValueError(_not_named({name: array.shape for name, array in read_arrays(content, []).items()}))
     returns, where = _checked_returns(arrays[name], f"array {name!r}"), arrays.get("where")
@@ -155,7 +153,7 @@ def _check_beside(arrays: Mapping[str, np.ndarray], returns: np.ndarray, value: 
     ):
         column = {_singular(name): coded(each) for name, each in columns.items()}
         table = Columns("task", "", value), coded(places), None, [*column], column.__getitem__, [coded(outcomes)]
-        check_beside(Read(*table, are_picked=False))
+        check_beside(Read(*table, picked=""))
     described = (name for name in of_task if may_tell_tasks(name, several=True))
     return {name: dict(enumerate(map(as_text, of_task[name].tolist()))) for name in described}
 
@@ -188,13 +186,9 @@ def _check_others(arrays: Mapping[str, np.ndarray], returns: np.ndarray) -> None
 def _not_named(shapes: dict[str, tuple[int, ...]]) -> str:
     """Advice on a file without an array `returns`."""
     found = listed((f"{name[:40]!r} {shape}" for name, shape in shapes.items()), 8, 80) or "no array at all"
-    arrays = (name for name, shape in shapes.items() if len(shape) == 2)
-    fitting = [
-        name for name in arrays if any(may_be_proposed("value", each) for each in (name, name.removesuffix("s")))
-    ]
     return (
         f"has no array 'returns', found {found}; expected one of that name, as np.savez(returns=...) writes, or the "
-        f"name of the one of returns [num_tasks, num_rollouts] by value (--value {[*fitting, 'NAME'][0][:40]})"
+        f"name of the one of returns [num_tasks, num_rollouts] by value (--value)"
     )
 
 

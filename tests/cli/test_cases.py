@@ -67,8 +67,8 @@ def test_evaluations_of_rllib_are_the_last_ones_and_no_iteration_is_a_task():
         )
     table("progress.csv", "training_iteration,episode_reward_mean,episodes_this_iter", [(1, 2, 3)])
     session(f"""
-        certify ray {NEW} --support 0 10 => for example
-        PROPOSED ~> 5 tasks, 2 rollouts each | With confidence
+        certify ray {NEW} --support 0 10 => is a directory, expected a file, or the pattern of its files
+        certify ray {NEW} --support 0 10 --task-from-path '{{task}}/result.json' ~> 5 tasks, 2 rollouts each
         certify progress.csv {NEW} --support 0 10 => as a learning curve has
     """)
 
@@ -111,27 +111,29 @@ def test_a_recipe_of_ones_own(there):
     session("verify c.json mine.json !>")
 
 
-def test_a_rate_and_its_number_of_trials_are_proposed():
-    for header, roles in {
-        "task,success_rate,num_episodes": "--value success_rate --trials num_episodes",
-        "scene,success_rate,episodes": "--task scene --value success_rate --trials episodes",
-    }.items():
-        table("r.csv", header, [(f"t{i}x", (i % 5 + 5) / 10, 10) for i in range(30)])
-        session(f"certify r.csv {DELTA} --threshold 0.5 => {roles}\nPROPOSED ~> With confidence")
+def test_a_rate_and_its_number_of_trials_are_named():
+    table("r.csv", "scene,success_rate,episodes", [(f"t{i}x", (i % 5 + 5) / 10, 10) for i in range(30)])
+    session(f"""
+        certify r.csv {DELTA} --threshold 0.5 => of their rate (--value), and that of trials (--trials)
+        certify r.csv {DELTA} --threshold 0.5 --task scene --value success_rate --trials episodes ~> With confidence
+    """)
 
 
 @pytest.mark.parametrize("place", ["", "results", "*", "results.*"])
-def test_counts_in_json_are_proposed_with_all_that_has_to_be_said(place):
+def test_counts_in_json(place):
     rows = [{"name": f"t{i}x", "passed": 9 + i % 2, "total": 10} for i in range(30)]
     held = {row.pop("name"): row for row in map(dict, rows)} if "*" in place else rows
     stored("r.json", {"results": held} if "results" in place else held)
-    task = "--task '$1'" if "*" in place else "--task name"
     records = f"--records '{place}'" if place else ""
-    session(f"""
-        certify r.json {DELTA} --threshold 0.5 {records} => {task} --successes passed --trials total
-        PROPOSED --json c.json ~> 30 tasks | With confidence
+    task = "'$1'" if "*" in place else "name"
+    session(
+        f"""
+        certify r.json {DELTA} --threshold 0.5 {records} => 'passed' and 'passed/total' | and no number of tests
+        ASKED --task {task} --successes passed --trials total --json c.json ~> 30 tasks | With confidence
         verify c.json r.json
-    """)
+    """,
+        ASKED=f"certify r.json {DELTA} --threshold 0.5 {records}",
+    )
 
 
 def test_columns_of_trials_that_are_copies_are_asked_about():
@@ -155,8 +157,3 @@ def test_the_metrics_of_requirements_are_looked_at_as_returns_are():
         certify m.csv {DELTA} {asked} ~> m.csv: mean_cost: | [constant-tasks] | With confidence
         certify m.csv {DELTA} {asked} --strict => m.csv: mean_cost: | [constant-tasks]
     """)
-
-
-def test_a_column_id_is_proposed_as_the_task():
-    table("r.csv", "id,reward", [(i // 4, i % 3 > 0) for i in range(120)])
-    session(f"certify r.csv {DELTA} --threshold 0.5 => --task id")

@@ -148,7 +148,7 @@ def test_files_that_cannot_be_read(tmp_path, monkeypatch, good, name):
     arguments = COMMANDS[name](file, good)
     assert refused(*arguments) == f"error: {file}: no such file\n"
     file.mkdir()
-    assert refused(*arguments) == f"error: {file}: is a directory, expected a file\n"
+    assert refused(*arguments).startswith(f"error: {file}: is a directory, expected a file")
     file.rmdir()
     file.touch()
     assert refused(*arguments).startswith(f"error: {file}: is empty (0 bytes), expected ")

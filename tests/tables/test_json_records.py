@@ -41,7 +41,13 @@ def test_names_at_several_depths_are_told_apart(written):
     data = read_returns(written(SUITES), **nested, task="$1.name,$2.name")
     assert data.tasks.tolist() == ["kitchen, open", "office, open"]
     refused(written(SUITES), "has no column name", "'$1.name'", **nested, task="name")
-    refused(written(SUITES), "rows 1 and 3 both are $2.name open", "--task '$2.name,$1'", **nested, task="$2.name")
+    refused(
+        written(SUITES),
+        "rows 1 and 3 both are $2.name open",
+        "both as task, where the other numbers tasks of its own (--task)",
+        **nested,
+        task="$2.name",
+    )
     one = read_returns(written(SUITES), **nested, task="$2.name", where="$1.name = kitchen")
     assert one.tasks.tolist() == ["open"]
 

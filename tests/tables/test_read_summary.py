@@ -300,7 +300,6 @@ LABELS = {
     "'mug' and 'mug\ufe0f', which differ in spelling alone": ["mug", "mug\ufe0f", "S2"],
     "holds 'S0' and 's0': if they are one task, it is counted twice": ["S0", "s0", "S1"],
     "if these tell policies": [f"{policy}/k{i}x" for policy in ("pi0", "act") for i in range(3)],
-    "tell of training": ["train/a", "train/b", "train/c"],
 }
 
 

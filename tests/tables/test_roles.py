@@ -175,7 +175,7 @@ def test_a_table_for_each_task(table):
     data = read_returns(path.parent, task="{task}.csv")
     assert data.tasks.tolist() == ["hill", "maze"]
     np.testing.assert_array_equal(data.returns, [[True, False]] * 2)
-    refused(path.parent, "'{task}.csv' if each is a task")
+    refused(path.parent, "{task} stands for the label of a task")
     path.write_text("trial,score\n0,1\n")
     refused(path.parent, "success", task="{task}.csv")
 

@@ -80,18 +80,22 @@ SAID = [
     *((of([*SINGLE, *x], success=1), ONCE, "") for x in (["mean_field"], ["total_variation"], ["maximal"], ["n30"])),
     *((table, ONCE, f"ends with the entry '{label}'") for label, table in WITH_SUMS.items()),
     *((table, {**ONCE, "where": f"task != {label}"}, "") for label, table in WITH_SUMS.items()),
-    (HNS, ONCE, f"where={NO_HNS}"),
+    (HNS, ONCE, "ends with the entry 'Median HNS'"),
     (HNS, {**ONCE, "where": NO_HNS}, ""),
     *((of([*t(20), "zusammen"], **total), ONCE, "those of all other rows together") for total in TOTALS),
     *((of([*t(20), "zusammen"], **total), {**ONCE, "where": "task != zusammen"}, "") for total in TOTALS),
     (of(WORDS), ONCE, ""),
     *(
-        (of([*PAIRS, "t0x"], trial=[*[0, 1] * 30, x], success=1), {}, f"'trial != {x}'")
+        (
+            of([*PAIRS, "t0x"], trial=[*[0, 1] * 30, x], success=1),
+            {},
+            f"entry '{x}', as a row has that sums up",
+        )
         for x in ("mean", "avg", "best")
     ),
     (of([*PAIRS, *["total"] * 2], **ZERO_ONE), {}, "ends with the entry 'total'"),
     (of([*["total"] * 2, *PAIRS], **ZERO_ONE), {}, "(if its rows sum up others)"),
-    (of([*SINGLE, "mean", "max"], trial=0, success=1), {}, "['task != mean', 'task != max']"),
+    (of([*SINGLE, "mean", "max"], trial=0, success=1), {}, "ends with the entry 'max'"),
     *((of([*ROOMS[0], x, *ROOMS[1]], **AT_ZERO), {}, f"(entry '{x}': if its rows sum up others)") for x in OF_A_ROOM),
     *((of([*ROOMS[0], x, *ROOMS[1]], **AT_ZERO), {"where": f"task != {x}"}, "") for x in OF_A_ROOM),
     *((of([*"abcdefg"], score=[*VALUES, x]), SCORE, "(if it sums them up, it is no task)") for x in LAST.values()),

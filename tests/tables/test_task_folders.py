@@ -86,7 +86,10 @@ NO_FOLDER = [
     ("{task}/**/m", NO_PATTERN),
     *((task, NO_COLUMN) for task in ("task", "world", "monitor.csv")),
     (EVALUATIONS, "has no file {!r}; expected one or several"),
-    ("task_id", "is a directory, expected a file, or as task the pattern of its files, here '{{task}}/monitor.csv'"),
+    (
+        "task_id",
+        "is a directory, expected a file, or the pattern of its files (--task-from-path), such as",
+    ),
 ]
 
 
@@ -222,28 +225,14 @@ SEEDS = [f"env{env},seed={seed}/eval.csv" for env in range(3) for seed in range(
 RUNS = [f"{run}/{name}" for run in range(3) for name in (".hydra/config.yaml", "eval.csv")]
 STEPS = [f"step_{step}{name}" for step in (1000, 2000) for name in (".csv", "/a.csv", "/b.csv", "/c.csv")]
 POLICIES = "'step_1000{}', which by their names are of several policies"
-TRAIN, HELP = "({}, as those of tasks of training do)", "({}: if a human helped in these trials)"
-
-
-def of_each(path):
-    return [path.format(task) for task in "abc"]
-
-
 # The files, of tables with two trials, the pattern by which they are read, and what is said of them.
 PATHS = [
     (["a.csv", "b.csv", "summary.csv"], "{task}.csv", "'summary.csv', which by its name sums up others"),
-    (SEEDS, "{task}/eval.csv", "'{task},seed=*/eval.csv'"),
+    (SEEDS, "{task}/eval.csv", "expected a pattern with the seed apart"),
     (SEEDS, "{task},seed=*/eval.csv", ""),
     (RUNS, "{task}/eval.csv", "(numbered runs of Hydra)"),
     (STEPS, "{trial}.csv", POLICIES.format(".csv")),
     (STEPS, "*/{task}.csv", POLICIES.format("")),
-    (of_each("train/{}.csv"), "train/{task}.csv", TRAIN.format("'train'")),
-    (of_each("{}/train/x.csv"), "{task}/train/x.csv", TRAIN.format("'train'")),
-    (of_each("seen_tasks/{}.csv"), "*/{task}.csv", TRAIN.format("'seen_tasks'")),
-    (of_each("teleop_data/{}.csv"), "teleop_data/{task}.csv", HELP.format("'teleop_data'")),
-    (of_each("{}/human_demos.csv"), "{task}/*.csv", HELP.format("'human_demos'")),
-    (of_each("test/{}.csv"), "*/{task}.csv", ""),
-    (of_each("not_train/{}.csv"), "*/{task}.csv", ""),
 ]
 
 
@@ -256,14 +245,6 @@ def test_names_of_files_and_folders_tell(tmp_path, paths, pattern, said):
     trial = {"trial": None} if "*" in pattern else {}
     found = check_said(said, functools.partial(read_returns, tmp_path, task=pattern, **trial))
     assert found is None or found.returns.shape[0] == 3
-
-
-def test_the_name_of_the_folder_tells(tmp_path):
-    (tmp_path / "train").mkdir()
-    for task in "abc":
-        (tmp_path / "train" / f"{task}.csv").write_text("episode,success\n0,1\n1,0\n")
-    with pytest.warns(UserWarning, match="'train', as those of tasks of training do"):
-        read_returns(tmp_path / "train", task="{task}.csv")
 
 
 @pytest.mark.parametrize("pattern", ["*/{task}/monitor.csv", "{trial}/{task}/monitor.csv"])

@@ -24,12 +24,7 @@ def frame_of(**columns):
     return pd.DataFrame({"task": [f"t{i // 5}x" for i in range(200)], "success": WON, **columns})
 
 
-def listed(entries):
-    return [json.loads(each) for each in entries]
-
-
 HELP = "trials aside"
-TRAINED = "tells? of (tasks of )?training"
 DIFFER = "rows of the same task differ in column"
 # Columns beside tasks and outcomes, and what is said of them; nothing of those that stand first and have no message.
 CASES = {
@@ -47,19 +42,7 @@ CASES = {
         *({"command": [f"eval --seed {i} --out v{i}.mp4" for i in range(200)]}, {"link": "a.org/?x=1&y=2"}),
         *({"rewards": [[0, 0, 1]] * 200}, {"messages": [["a", "b"]] * 200}, {"trajectory": [[0, 1]] * 200}),
     ],
-    TRAINED: [
-        *(
-            {"task": [each.format(i // 5) for i in range(200)]}
-            for each in ("train/w{}", "w{}_train", "w{}x (training)")
-        ),
-        {"task": [("train", "test")[i // 5 % 2] + f"/w{i // 5}" for i in range(200)]},
-    ],
     HELP: [
-        {"tags": listed(np.where(SOME, '["human"]', "[]"))},
-        {"events": listed(np.where(SOME, '[{"type": "takeover"}]', "[]"))},
-        {"video": [f"{('auto', 'teleop')[i % 3 == 0]}_{i}.mp4" for i in range(200)]},
-        {"notes": [f"{('', 'helped it a bit')[i % 3 == 0]} {i}" for i in range(200)]},
-        {"Bemerkung": [f"{('', 'von Hand gedreht')[i % 3 == 0]} {i}" for i in range(200)]},
         *({each: SOME} for each in ("Eingriff", "surgeon_assist", "doctor_override", "manual_correction")),
     ],
     DIFFER: [

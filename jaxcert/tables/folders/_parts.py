@@ -14,7 +14,7 @@ from jaxcert._extras import import_extra
 from jaxcert._files import damage_told, in_file
 from jaxcert.tables._coded import Coded, as_objects, of_series, plain_type
 from jaxcert.tables._column_doubts import aside_in_folder, check_beside
-from jaxcert.tables._doubts import WORDS, listed, tell, words_in
+from jaxcert.tables._doubts import WORDS, listed, tell
 from jaxcert.tables._file_tables import as_plain, small_columns
 from jaxcert.tables._names import lowered, tells
 from jaxcert.tables._read import Read
@@ -218,7 +218,7 @@ def _policy_in(parquet: Any, label: str | None, layout: Layout) -> dict[str, str
             entries = functools.cache(lambda name, table=table: of_series(as_plain(table.column(name))))
             task = Coded(as_objects([label]), np.zeros(len(table), np.int64)) if label else entries(by[0])
             values = [entries(layout.columns.value)] if layout.values == "booleans" else []
-            read = Read(layout.columns, task, None, names, entries, values, are_picked=False)
+            read = Read(layout.columns, task, None, names, entries, values, picked="")
             check_beside(read, aside_in_folder)
             found |= read.constant
     of_policy = (name for name in found if tells(name).policies or tells(name).curve)
@@ -235,7 +235,6 @@ def _names_to_judge(parquet: Any, layout: Layout) -> dict[str, bool]:
     for name in (name for name in once if name not in layout.columns):
         told, kind = tells(name), schema.field(name).type
         is_told = told.apart or told.moment or told.aside or lowered(name) in WORDS.steps
-        is_told = bool(is_told or words_in(name) & WORDS.free)
         numbers_trials = types.is_integer(kind) and told.trial and not told.apart
         if is_told or not (types.is_floating(kind) or numbers_trials):
             found[name] = is_told

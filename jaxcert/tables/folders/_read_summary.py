@@ -16,7 +16,7 @@ from jaxcert.returns.summaries import Histogram
 from jaxcert.returns.summaries._histogram import MOST
 from jaxcert.tables._doubts import tell, told_of
 from jaxcert.tables._entries import check_spelling
-from jaxcert.tables._label_doubts import ask_about_labels, ask_about_paths, check_labels, check_tasks
+from jaxcert.tables._label_doubts import ask_about_labels, check_labels, check_tasks
 from jaxcert.tables._names import name_several
 from jaxcert.tables._outcome_doubts import check_sense
 from jaxcert.tables._returns import ReturnsFile, check_missing
@@ -99,7 +99,6 @@ def read_summary(
             check_spelling(found, f"column {layout.columns.task} holds")
             check_sense(layout.columns.value, np.ones(1, bool) if successes else np.full(1, np.nan))
             ask_about_labels(found.tolist())
-            ask_about_paths(*folder.parts[-2:], *(name for path in files.digests for name in path.split("/")))
             check_tasks(found, None)
         if name_several(files.digests):
             tell("policies_in_files")

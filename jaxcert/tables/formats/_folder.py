@@ -12,11 +12,11 @@ from jaxcert._files import content_of, in_file
 from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._coded import as_objects, coded, crossing, of_series
 from jaxcert.tables._doubts import WORDS, tell
-from jaxcert.tables._label_doubts import ask_about_paths, ask_about_trials_of, sums_up
+from jaxcert.tables._label_doubts import ask_about_trials_of, sums_up
 from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, stems_of, tells
 from jaxcert.tables._outcomes import as_totals
 from jaxcert.tables._returns import Returns, how_many
-from jaxcert.tables._roles import Columns, NotNamedError, Roles
+from jaxcert.tables._roles import Columns, Roles
 from jaxcert.tables.formats._found_rollouts import Content, kind_of
 from jaxcert.tables.formats._one_task import OF_ONE_TASK, STAGE, OneTask
 
@@ -26,8 +26,7 @@ _SEED = re.compile("[^a-z0-9]*seed[=_-]?[0-9]+$", re.IGNORECASE)
 _WILD = "*"
 # The parts of each file's path, by the names of the places in the pattern.
 _Labels = Mapping[str, dict[str, str]]
-# The layouts that the tools use for their files.
-_USUAL = (f"{PLACE}/monitor.csv", f"{PLACE}/evaluations.npz", f"{PLACE}.monitor.csv", f"{PLACE}/result.json")
+_USUAL = f"'{PLACE}/{TRIAL}.csv' or '{PLACE}/seed_*/monitor.csv'"
 
 
 def read_folder(
@@ -84,14 +83,17 @@ def folder_digest(digests: Mapping[str, str]) -> str:
 def _labels(folder: Path, task: str) -> dict[str, dict[str, str]]:
     """The paths within the folder that fit, in their order, each with the labels in it; links are followed."""
     if task == Columns().task:
-        raise _not_named(folder)
+        raise ValueError(
+            f"is a directory, expected a file, or the pattern of its files (--task-from-path), such as {_USUAL}: "
+            f"{PLACE} stands for the label of a task, and {TRIAL} for one more run of the same policy"
+        )
     names, places = task.split("/"), [task.count(place) for place in (PLACE, TRIAL)]
     example = f"a path within it with {PLACE}"
     if not any(places) and len(names) == 1:  # as of a column
-        as_task = f"or as task, which is {task!r}, {example} for the task, such as '{_USUAL[0]}'"
+        as_task = f"or as task, which is {task!r}, {example} for the task, such as {_USUAL}"
         raise ValueError(f"is a directory, expected a file; {as_task}")
     if sum(places) == 0 or max(places) > 1 or any(name in ("", ".", "..") or "**" in name for name in names):
-        raise ValueError(f"the pattern of its files is {task!r}; expected {example} once, such as '{_USUAL[0]}'")
+        raise ValueError(f"the pattern of its files is {task!r}; expected {example} once, such as {_USUAL}")
     pattern = re.compile("/".join(map(_of_name, names)))
     wild = task.replace("[", "[[]").replace("?", "[?]").replace(PLACE, _WILD).replace(TRIAL, _WILD)
     paths = sorted(path.relative_to(folder).as_posix() for path in folder.glob(wild) if path.is_file())
@@ -105,7 +107,6 @@ def _labels(folder: Path, task: str) -> dict[str, dict[str, str]]:
     for i, name in enumerate(names):
         if TRIAL in name or _WILD in name:
             _check_are_trials([each[i] for each in without], tasks, is_wild=_WILD in name)
-    ask_about_paths(*folder.parts[-2:], *(name for path in without for name in path if PLACE not in name))
     _check_are_tasks(folder, task, {label: match[0] for label, match in zip(tasks, matches, strict=True)})
     return {match[0]: match.groupdict() for match in matches}
 
@@ -144,27 +145,9 @@ def _check_are_tasks(folder: Path, task: str, paths: Mapping[str, str]) -> None:
         raise ValueError(f"holds {summary!r:.60}, which by its name sums up others; expected the files of tasks alone")
     seeds = [_SEED.search(label) for label in paths]
     if seeds[0] and all(seeds) and 1 < len({_SEED.sub("", label) for label in paths}) < len(paths):
-        apart = task.replace(PLACE, f"{PLACE}{DIGITS.sub(_WILD, seeds[0][0])}")
-        tell("seeds_in_labels", label=next(iter(paths)), apart=apart)
+        tell("seeds_in_labels", label=next(iter(paths)))
     if all(label.isdecimal() for label in paths) and any(folder.glob("**/.hydra")):
-        tell("runs_of_hydra", pattern=task.replace(PLACE, TRIAL))
-
-
-def _not_named(folder: Path) -> ValueError:
-    """A folder is given where a file is expected, or the pattern of its files is missing."""
-    found = ((usual, next(folder.glob(usual.replace(PLACE, _WILD)), None)) for usual in _USUAL)
-    usual, path = next(((usual, path) for usual, path in found if path is not None), ("", folder))
-    if usual == _USUAL[-1] and _kind_of(path, content_of(path, "episodes")) is None:
-        return ValueError("is a directory with a result.json for each trial; expected the result.json of the whole job")
-    if usual:
-        message = f"is a directory, expected a file, or as task the pattern of its files, here {usual!r}"
-        return NotNamedError(message, {"task": usual})
-    suffix = next((each for each in _TABLES if any(folder.glob(f"*{each}"))), None)
-    more = (
-        f"; or the pattern of its files (--task-from-path): '{PLACE}{suffix}' if each is a task, '{TRIAL}{suffix}' if "
-        "each is one more run of the same policy on all tasks"
-    )
-    return ValueError(f"is a directory, expected a file{more if suffix else ''}")
+        tell("runs_of_hydra")
 
 
 def _kind_of(path: Path, data: bytes) -> OneTask | None:

@@ -24,7 +24,7 @@ from jaxcert.tables._label_doubts import ask_about_labels
 from jaxcert.tables._names import tells
 from jaxcert.tables._read import Read, nested
 from jaxcert.tables._returns import Returns
-from jaxcert.tables._roles import Columns, NotNamedError, Roles
+from jaxcert.tables._roles import Columns, Roles
 
 # The limit for one entry: a list of scores is never larger, and an archive may claim any size.
 _MOST_BYTES = 2**30
@@ -198,7 +198,7 @@ def arranged(kind: Format, found: Rollouts, roles: Roles, *, is_known: bool = Tr
     given = [row.values.get(columns.value) for row in found.rows]
     values, trial = coded(as_objects(given)), trials if columns.trial else None
     others = [*found.others], found.others.__getitem__
-    read = Read(columns, tasks, trial, *others, [values], are_picked=False)
+    read = Read(columns, tasks, trial, *others, [values], picked="")
     check_pairs(read)  # so that none of them counts as unfinished first
     ended = [
         row.ended or ("without a score" if value is None else "") for row, value in zip(found.rows, given, strict=True)
@@ -213,7 +213,7 @@ def arranged(kind: Format, found: Rollouts, roles: Roles, *, is_known: bool = Tr
     counted = f"{lost or f'{count} without an outcome'}, counted as {unfinished:g}" if count else ""
     words = [f"read as {kind.name}: {told}, value {columns.value}", found.stopped, counted, found.remark]
     said = {"columns": columns, "usual_columns": found.columns, "said": "; ".join(filter(None, words))}
-    return dataclasses.replace(returns, rows=None, metrics=()), {
+    return dataclasses.replace(returns, rows=None), {
         **said,
         "fixed_list": kind.fixed_list,
         "known_support": support,
@@ -248,7 +248,6 @@ def _chosen(found: Rollouts, wanted: Roles) -> Columns:
     shown = " and ".join(map(repr, names[:8]))
     value = found.columns.value if wanted.value == usual.value and usual.value not in names else wanted.value
     if value not in names:
-        message = f"has no value {value!r:.42}; found {shown}"
-        message = message if value else f"has the values {shown}; expected one of these by name"
-        raise NotNamedError(message, {"value": found.columns.value or names[0]})
+        none = f"has no value {value!r:.42}; found {shown}" if value else f"has the values {shown}"
+        raise ValueError(f"{none}; expected one of these by name (--value)")
     return found.columns._replace(value=value)
