@@ -1,13 +1,16 @@
 """The trained policies of the package."""
 
+import dataclasses
+from collections.abc import Callable
 from importlib import resources
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from jaxcert._arrays import read_arrays
 from jaxcert.rollouts import Policy
-from jaxcert.tasks.zones._network import sequence_policy
+from jaxcert.tasks.zones import _network as zones
 
 # Lower limits in Brax: of the normalisation, and of the noise of the tanh-normal distribution.
 _SMALLEST_STD, _LEAST_NOISE = 1e-6, 1e-3
@@ -38,28 +41,26 @@ def sample_policy(name: str, *, deterministic: bool = True) -> Policy:
         raise ValueError(f"name must be one of {', '.join((*_ROBOTS, _ZONES))}, got {name!r}")
     arrays = read_arrays((resources.files("jaxcert") / "data" / f"{name}_policy.npz").read_bytes(), ["about"])
     params = {each: jnp.asarray(array) for each, array in arrays.items() if each != "about"}
-    if name == _ZONES:
-        return sequence_policy(params, deterministic=deterministic)
-    return Policy(_mode if deterministic else _sample, params)
+    normal = (zones.distribution, jnp.asarray) if name == _ZONES else (_before_the_tanh, jnp.tanh)
+    return Policy(_Normal(*normal, deterministic), params)
 
 
-# --- the networks of Brax's PPO: SiLU between the layers, and a tanh-normal distribution ------------------------------
+@dataclasses.dataclass(frozen=True)
+class _Normal:
+    """Actions from a normal distribution, whose mean and standard deviation depend on parameters and observation."""
+
+    distribution: Callable[[Any, Any], tuple[jax.Array, jax.Array]]
+    squash: Callable[[jax.Array], jax.Array]
+    deterministic: bool
+
+    def __call__(self, params: Any, obs: Any, key: jax.Array) -> jax.Array:
+        mean, deviation = self.distribution(params, obs)
+        noise = 0 if self.deterministic else jax.random.normal(key, mean.shape, mean.dtype)
+        return self.squash(mean + deviation * noise)
 
 
-def _mode(params: dict[str, jax.Array], obs: jax.Array, key: jax.Array) -> jax.Array:
-    centre, _ = jnp.split(_network(params, obs), 2)
-    return jnp.tanh(centre)
-
-
-def _sample(params: dict[str, jax.Array], obs: jax.Array, key: jax.Array) -> jax.Array:
-    centre, spread = jnp.split(_network(params, obs), 2)
-    noise = jax.random.normal(key, centre.shape, centre.dtype)
-    return jnp.tanh(centre + (jax.nn.softplus(spread) + _LEAST_NOISE) * noise)
-
-
-def _network(params: dict[str, jax.Array], obs: jax.Array) -> jax.Array:
-    depth = (len(params) - 2) // 2
-    x = (obs - params["obs_mean"]) / jnp.maximum(params["obs_std"], _SMALLEST_STD)
-    for i in range(depth):
-        x = (jax.nn.silu(x) if i else x) @ params[f"w{i}"] + params[f"b{i}"]
-    return x
+def _before_the_tanh(params: dict[str, jax.Array], obs: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The networks of Brax's PPO."""
+    seen = (obs - params["obs_mean"]) / jnp.maximum(params["obs_std"], _SMALLEST_STD)
+    centre, spread = jnp.split(zones.layers(params, "", seen, jax.nn.silu), 2)
+    return centre, jax.nn.softplus(spread) + _LEAST_NOISE

@@ -67,8 +67,7 @@ def by_hand(params, obs):
 @pytest.mark.parametrize("text", ["F red", "F(red & F green)", "!yellow U ((red | green) & !(red | green) U purple)"])
 def test_they_compute_what_a_plain_version_does(text):
     obs = observed(text)
-    embedded = jax.jit(embed)(params(), obs)
-    for got, wanted in zip(distribution(params(), embedded), by_hand(params(), obs), strict=True):
+    for got, wanted in zip(jax.jit(distribution)(params(), obs), by_hand(params(), obs), strict=True):
         np.testing.assert_allclose(got, wanted, rtol=2e-5, atol=2e-6)
 
 
@@ -84,7 +83,7 @@ def test_policies_act_by_mean_or_sample():
     obs, keys = observed("F red"), jax.random.split(jax.random.key(2), 4000)
     np.testing.assert_array_equal(*(mean.apply(mean.params, obs, key) for key in keys[:2]))
     drawn = jax.vmap(lambda key: sample.apply(sample.params, obs, key))(keys)
-    wanted, deviation = distribution(params(), embed(params(), obs))
+    wanted, deviation = distribution(params(), obs)
     np.testing.assert_allclose(drawn.mean(0), wanted, atol=0.05)
     np.testing.assert_allclose(drawn.std(0), deviation, rtol=0.1)
 
