@@ -78,16 +78,6 @@ def test_a_set_has_no_order_and_an_empty_row_is_no_stage():
     np.testing.assert_array_equal(shallow, deep)
 
 
-def test_policies_act_by_mean_or_sample():
-    mean, sample = (sample_policy("zones", deterministic=each) for each in (True, False))
-    obs, keys = observed("F red"), jax.random.split(jax.random.key(2), 4000)
-    np.testing.assert_array_equal(*(mean.apply(mean.params, obs, key) for key in keys[:2]))
-    drawn = jax.vmap(lambda key: sample.apply(sample.params, obs, key))(keys)
-    wanted, deviation = distribution(params(), obs)
-    np.testing.assert_allclose(drawn.mean(0), wanted, atol=0.05)
-    np.testing.assert_allclose(drawn.std(0), deviation, rtol=0.1)
-
-
 def test_a_policy_runs_on_tasks_of_any_depth():
     policy = sample_policy("zones")
     for tasks in (zones.ENV.sample_tasks(jax.random.key(0), 2), jax.tree.map(lambda x: x[None], task("F red", 4))):
