@@ -68,7 +68,7 @@ def until() -> Iterator[str]:
 
 def _rollouts_until(name: str, threshold: float, safety: float) -> str:
     env = recorded_env(jaxcert.sample_returns(name))
-    settings = ADAPTIVE | {"until": safety}
+    settings: dict[str, Any] = ADAPTIVE | {"until": safety}
     runs = [certify_adaptive(env, _POLICY, jax.random.key(i), threshold, **settings) for i in KEYS]
     return f"{np.mean([int(run.num_started) for run in runs]):,.0f}"
 

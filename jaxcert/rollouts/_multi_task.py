@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import jax
-import numpy as np
 
 from jaxcert._validation import check_count
 
@@ -80,8 +79,3 @@ class MultiTaskEnv:
         """
         check_count("num_tasks", num_tasks)
         return jax.vmap(self.sample_task)(jax.random.split(key, num_tasks))
-
-
-def kind_of_returns(env: MultiTaskEnv) -> np.ndarray:
-    """No returns at all, of type bool where all are successes or failures: bounds and methods go by the type."""
-    return np.zeros(0, bool if env.binary else float)

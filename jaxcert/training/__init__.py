@@ -3,7 +3,6 @@
 from jaxcert.training._brax_env import brax_compatibility, brax_env
 from jaxcert.training._checkpoint_budget import CheckpointBudget
 from jaxcert.training._hook import CertificationHook, Checkpoint
-from jaxcert.training._sample_policy import sample_policy
 
 __all__ = [
     "CertificationHook",
@@ -11,5 +10,4 @@ __all__ = [
     "CheckpointBudget",
     "brax_compatibility",
     "brax_env",
-    "sample_policy",
 ]

@@ -12,10 +12,8 @@ import numpy as np
 
 from jaxcert._validation import check_count
 from jaxcert.certificates import Certificate, Status
-from jaxcert.certificates._registry import defaults
 from jaxcert.rollouts import MultiTaskEnv, brax_policy, certify_policy
-from jaxcert.rollouts._certify_policy import check_settings
-from jaxcert.rollouts._multi_task import kind_of_returns
+from jaxcert.rollouts._certify_policy import checked_settings
 from jaxcert.rollouts._policy import digest
 from jaxcert.training._checkpoint_budget import CheckpointBudget, Ledger
 
@@ -111,20 +109,19 @@ class CertificationHook:
         self.env, self.key, self.budget = env, key, budget
         self.thresholds = np.atleast_1d(np.asarray(thresholds, np.float64))
         self.sizes = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
-        per_task, chosen = defaults(bound, method, kind_of_returns(env), beta)
-        self.settings = {"beta": beta, "bound": per_task.name, "method": chosen.name}
         self.deterministic = deterministic
-        self._check()
+        self.settings = self._checked({"beta": beta, "bound": bound, "method": method})
         self.ledger = Ledger(log)
         self.checkpoints: list[Checkpoint] = []
 
-    def _check(self) -> None:
-        """Raise now for what would be refused at the first checkpoint, when delta is already spent."""
+    def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """The settings of each checkpoint; ValueError now for what the first, which spends delta, would refuse."""
         check_count("max_bytes", self.sizes["max_bytes"])
         if len({_shown(value) for value in self.thresholds.ravel()}) < self.thresholds.size:
             raise ValueError(f"thresholds {self.thresholds} hold the same number twice, up to twelve digits")
         sizes, delta = (self.sizes["num_tasks"], self.sizes["num_rollouts"]), self.budget.level(1)
-        check_settings(self.env, self.thresholds, *sizes, delta=delta, **self.settings)
+        found = checked_settings(self.env, self.thresholds, *sizes, delta=delta, **settings)
+        return {name: found[name] for name in settings}
 
     def __call__(self, step: int, make_policy: Callable[..., Any], params: Any) -> Checkpoint:
         """Certify a checkpoint.

@@ -1,6 +1,5 @@
 """Certificates of checkpoints: how delta is spent, what is reported, and their validity if training stops early."""
 
-import dataclasses
 import json
 import re
 import subprocess
@@ -217,12 +216,9 @@ def test_a_policy_that_breaks_down_is_named_and_one_broken_episode_is_told_of():
     [
         ({"thresholds": [np.nan]}, "expected a finite number"),
         ({"thresholds": []}, "thresholds"),
-        ({"thresholds": [[0.1], [0.2]]}, "thresholds"),
         ({"thresholds": [0.1, 0.1]}, "the same number twice"),
         ({"num_tasks": 0}, "num_tasks is 0"),
-        ({"num_rollouts": 2.5}, "num_rollouts is 2.5"),
         ({"bound": "best"}, "bound is 'best'"),
-        ({"method": "best"}, "method is 'best'"),
         ({"beta": 2.0}, "beta is 2"),
         ({"beta": "best"}, "beta is 'best'; expected a number"),
     ],
@@ -273,10 +269,3 @@ def test_returns_never_leave_the_device(read_on_the_host):
     assert read_on_the_host
     risks = (2048,)  # a row of them is computed at once, of which one is asked
     assert max(int(np.prod(shape)) for shape in read_on_the_host if shape != risks) <= 2
-
-
-@pytest.mark.parametrize(("options", "method"), [({}, "attained"), ({"method": "binomial"}, "binomial")])
-def test_declared_successes_have_their_method_unless_another_is_given(options, method):
-    declared, budget = dataclasses.replace(COINS, binary=True), CheckpointBudget(0.1, num_checkpoints=2)
-    one = CertificationHook(declared, KEY, thresholds=[0.4], **SIZES, budget=budget, **options)
-    assert (one.settings["method"], one.settings["bound"]) == (method, "clopper_pearson")
