@@ -47,9 +47,12 @@ def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
     records = functools.partial(_records, answers, witness=request.outputs.witness)
     drawn = [each.data[0].strata for each in answers.values() if each.data[0].strata is not None]
     strata = {str(label) for labels in drawn for label in labels}
+    policies = {name for each in answers.values() for name in each.policies}
+    files = [file for each in answers.values() for file in each.data]
+    columns = {str(name) for file in files for name in (*(file.columns or ()), *file.roles.used)}
     write_files(
         request,
-        names=[*answers, *(name for each in answers.values() for name in each.policies), *strata],
+        names=[*answers, *policies, *strata, request.by or "", *(each for each in columns if "{" not in each)],
         axes=lambda: _axes(request, answers),
         document=lambda: certificate_document(records(), protocol=request.digest),
         page=functools.partial(_write_page, request, answers) if request.by is None else write_groups,
@@ -67,7 +70,7 @@ def write_files(
     """Write the wanted files of answers or of a leaderboard, and nothing if a page would show the path of a file."""
     wanted, how = request.outputs, {"replace": request.outputs.force}
     if wanted.report and any(map(_PATH.search, names)):
-        told = "names of policies, groups or strata are paths, which a page does not show"
+        told = "names of policies, groups, strata or columns are paths, which a page does not show"
         raise ValueError(f"--report: {told}; expected others, of files by --names")
     if wanted.record:
         write_whole(wanted.record, document_text(document()), **how)
