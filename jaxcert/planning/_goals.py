@@ -92,9 +92,9 @@ class Goal:
         """Whether tasks pass the threshold."""
         return lower >= np.asarray(self.wish.threshold).astype(lower.dtype)
 
-    def values(self, course: PerTask, design: Design) -> np.ndarray:
-        """The power of a design for each row of tasks, [G]."""
-        return power_of(self.passing(course), design.num_tasks, design.num_violations)
+    def value(self, course: PerTask, design: Design) -> float:
+        """The power of a design."""
+        return float(power_of(self.passing(course), design.num_tasks, design.num_violations)[0])
 
     def resized(self, design: Design, passing: float) -> Design:
         """The design with as many tasks as it needs if a task passes with this probability."""

@@ -10,8 +10,6 @@ from jaxcert._validation import check_count, check_open_unit
 from jaxcert.certificates._arguments import choose
 from jaxcert.planning._designs import DESIGNS, Kind, Wish
 
-# Smaller probabilities are shown as about 0.
-_LEAST, _NOTHING = 0.0005, "about 0"
 # Columns of a table where some design has them.
 _OPTIONAL = "beta", "power", "at least", "pessimistic", "violations allowed"
 
@@ -31,7 +29,6 @@ class Design:
         rollouts_per_task: expected number; of either policy, where two are compared.
         cost: expected total, in rollouts unless a plan had other costs.
         value: the probability of the wanted certificate, NaN if only ``least`` is known.
-        standard_error: of the value, from the simulation alone.
         least: of a power: what it is at least, for all shown designs together with 95 % confidence in the simulation.
         pessimistic: the value if the pilot tasks were luckier than tasks in general, at 90 % confidence; NaN for more
             rollouts of a task than the pilot has, of which it says nothing; None without a pilot.
@@ -50,7 +47,6 @@ class Design:
     rollouts_per_task: float = float("nan")
     cost: float = float("nan")
     value: float = float("nan")
-    standard_error: float = float("nan")
     least: float | None = None
     pessimistic: float | None = None
 
@@ -95,10 +91,7 @@ def table_of(designs: Sequence[Design]) -> dict[str, list[str]]:
         return "" if value is None else "unknown" if math.isnan(value) else figures(value)
 
     def row(one: Design) -> tuple[str, ...]:
-        most, error = str(one.num_rollouts), one.standard_error
-        value = "" if math.isnan(one.value) else shown(one.value)
-        if value not in ("", _NOTHING) and error:
-            value += f" ± {'0.001' if error < _LEAST else figures(error)}"
+        most, value = str(one.num_rollouts), "" if math.isnan(one.value) else shown(one.value)
         rollouts = most if one.kind.stopped is None else f"{one.rollouts_per_task:.1f} (at most {most})"
         level, allowed = one.level_words.removeprefix("beta "), one.num_violations
         first = one.name, str(one.num_tasks), rollouts, level, f"{one.cost:,.0f}", value
@@ -112,7 +105,7 @@ def table_of(designs: Sequence[Design]) -> dict[str, list[str]]:
 
 def figures(value: float) -> str:
     """A share in three figures; one of nearly 0 is written in words."""
-    return _NOTHING if value < _LEAST else f"{value:.3g}"
+    return "about 0" if value < 0.0005 else f"{value:.3g}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -102,7 +102,7 @@ def plan(
         notice=_notice(goal, best),
         table=table_of(shown),
         remarks=(
-            f"from {finish.num_simulated:,} simulated tasks; ± is the standard error of the simulation",
+            f"from {finish.num_simulated:,} simulated tasks",
             *source.notes(),
             *_remarks(shown, wish),
         ),

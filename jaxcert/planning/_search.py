@@ -102,14 +102,12 @@ class Finish:
             enough = min(low, float(doubting.passing(self.doubtful.course(design))[0]))
         design = goal.final(goal.resized(design, enough))
         course = self._course(design)
-        used, value = float(course.used.mean()), float(goal.values(course, design)[0])
-        apart = np.std(goal.values(PerTask(course.lower.reshape(TIMES, -1), course.used), design), ddof=1)
+        used, value = float(course.used.mean()), goal.value(course, design)
         return dataclasses.replace(
             design,
             rollouts_per_task=used,
             cost=float(design.num_tasks * (goal.cost_per_task + used)),
             value=value,
-            standard_error=0.0 if course.passing is not None else float(apart) / math.sqrt(TIMES),
             least=float(power_of(low, design.num_tasks, design.num_violations)),
             pessimistic=min(self._pessimistic(design), value),  # NaN stays
         )
@@ -119,7 +117,7 @@ class Finish:
         doubtful = self.doubtful
         if design.num_rollouts > doubtful.most:
             return math.nan
-        return float(self.goal.doubting(doubtful.source.num_tasks).values(doubtful.course(design), design)[0])
+        return self.goal.doubting(doubtful.source.num_tasks).value(doubtful.course(design), design)
 
     def _course(self, design: Design) -> PerTask:
         """Results of all tasks, [1, N]."""
