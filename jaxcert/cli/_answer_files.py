@@ -106,8 +106,8 @@ def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
             return draw_intervals(request, rows, ax)
         curves = {}
         for group, each in answers.items():
-            found, *_ = each.certificates.values()
-            curves[group or _console.way(found)] = curve_or_rows(each.data, found, each.settings)
+            label = group or ", ".join(_console.settings_words(each.certificates))
+            curves[label] = curve_or_rows(each.data, next(iter(each.certificates.values())), each.settings)
         points = [pair for _, c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
         tasks = "" if len(curves) > 1 else f", {len(rows.data[0].tasks)} tasks"
         title = f"{request.outputs.title or rows.title}{tasks}"

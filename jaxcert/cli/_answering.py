@@ -163,7 +163,7 @@ def _print(answer: Answer) -> None:
     """Print the table, the sentence of each row, and why no more is certified."""
     _console.say(_console.heading(answer.data, answer.support, answer.certificates))
     for name, certificate in answer.certificates.items():
-        _console.show_table(_console.plain_table(certified_columns(certificate, QUESTIONS[name])))
+        _console.say("", _console.table(certified_columns(certificate, QUESTIONS[name])), "")
         _console.say(naming(str(certificate), answer.policies, answer.data[0].roles.group))
     _console.say(*reasons(answer))
     _console.say(*_not_shown(answer))

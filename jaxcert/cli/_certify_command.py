@@ -14,9 +14,9 @@ from jaxcert.cli._request import Request, completed
 from jaxcert.tables import ReturnsFile
 
 
-@with_asking(askable(num_inputs=1))
+@with_asking(askable(1))
 @with_group("folder", FolderOptions)
-@with_group("outputs", Outputs, json="Write a certificate file there; - for stdout.")
+@with_group("outputs", Outputs)
 @with_roles
 def command(
     file: Path = argument(

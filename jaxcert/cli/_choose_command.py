@@ -1,9 +1,8 @@
 """`jaxcert choose`: show what a file of returns holds and which questions it can answer, without a certificate."""
 
-import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
@@ -42,14 +41,6 @@ _LEADERBOARD = (
 _EXAMPLES, _NUMBER, _ENDS = {"safety": "0.9", "alpha": "0.1", "margin": "0"}, "X", ("LOW", "HIGH")
 
 
-class Choice(NamedTuple):
-    """A question, whether it is about a fixed list of tasks, and the command that asks it of these files."""
-
-    words: str
-    listed: bool
-    command: str
-
-
 @with_roles
 def command(
     paths: list[Path] = argument(
@@ -59,34 +50,27 @@ def command(
     roles: dict[str, Any],
 ) -> None:
     """Say what FILE holds and what can be asked of it, each with its command; of several files together."""
-    if roles["unfinished"] is not None and len(paths) > 1:
-        raise ValueError("--unfinished is given; with several policies it applies to A alone: jaxcert compare --help")
     if roles["strata"] is not None and len(paths) > 2:
         raise ValueError("--strata is given; a leaderboard needs tasks from one distribution: expected none")
     reading = reading_of(roles)
     if folder := next((path for path in paths if "{" not in reading["task"] and holds_parquet(path)), None):
         asked = in_shell("certify", [folder], [])
         raise ValueError(f"{folder}: is a folder of Parquet files; expected a file, or {asked}")
-    with _console.warnings_on_stderr():
-        files = as_stated(read_all([*map(PolicySource, paths)], **reading), None)
+    files = as_stated(read_all([*map(PolicySource, paths)], **reading), None)
     _print(files, _choices(files, roles))
 
 
-def _choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[Choice]:
-    """Every question about this number of files; questions about a list come first if the files hold one."""
+def _choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> dict[bool, dict[str, str]]:
+    """The command of each question about these files by its words, of new tasks and of a list, what they hold first."""
+    found: dict[bool, dict[str, str]] = {listed: {} for listed in (files[0].fixed_list, not files[0].fixed_list)}
     if len(files) > 2:
-        asked = [(_LEADERBOARD, listed, True, ["--threshold", _NUMBER]) for listed in (False, True)]
-    else:
-        asked = [
-            (question.words, question.listed, question.has_support, _naming(question, files[0]))
-            for question in askable(len(files)).values()
-            if _is_allowed(question, files)
-        ]
-    found = [
-        Choice(words, listed, _command(files, roles, listed, has_support, options))
-        for words, listed, has_support, options in asked
-    ]
-    return sorted(found, key=lambda choice: choice.listed != files[0].fixed_list)
+        asked = ["--threshold", _NUMBER]
+        return {listed: {_LEADERBOARD: _command(files, roles, listed, True, asked)} for listed in found}
+    for question in askable(len(files)).values():
+        if _is_allowed(question, files):
+            of = question.listed, question.has_support, _naming(question, files[0])
+            found[question.listed][question.words] = _command(files, roles, *of)
+    return found
 
 
 def _naming(question: Question, file: ReturnsFile) -> list[str]:
@@ -129,21 +113,20 @@ def _command(
     return in_shell(command, [file.path for file in files], [*words, "--delta", "0.05"])
 
 
-def _print(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> None:
+def _print(files: Sequence[ReturnsFile], found: Mapping[bool, Mapping[str, str]]) -> None:
     _console.say(*(line for file in files for line in _facts(file)))
     first, last = (quoted(str(task)) for task in files[0].tasks[[0, -1]].tolist())
     _console.say(f"\n{_IF.format(first=first, last=last)}")
     if len(files) > 1:
         _console.say(f"\n{_OF_TWO if len(files) == 2 else _OF_MANY}")
-    for listed, choices in itertools.groupby(found, lambda choice: choice.listed):
-        _console.say(f"\n{_LISTED if listed else _NEW}")
-        for choice in choices:
-            _console.say(f"\n  {choice.words}")
-            print(f"    {choice.command}")  # in one line, to be copied
+    for listed, choices in found.items():
+        _console.say(*[f"\n{_LISTED if listed else _NEW}"] * bool(choices))
+        for words, command in choices.items():
+            _console.say(f"\n  {words}", f"    {command}")
     most = max(int(each.num_rollouts.max()) for each in files)
     if most == 1:
         _console.say(f"\n{_ONE_EACH}")
-    if most <= FEW_ROLLOUTS and any("--requirement" in choice.command for choice in found):
+    if most <= FEW_ROLLOUTS and any("--requirement" in command for each in found.values() for command in each.values()):
         _console.say(f"\nOf several requirements: {OTHER_METHODS[0].lower()}{OTHER_METHODS[1:]}.")
     _console.say(f"\n{_BEFOREHAND}")
 

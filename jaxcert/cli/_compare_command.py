@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from jaxcert._validation import check_open_unit
-from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Status, ceil_figures
 from jaxcert.cli import _console
 from jaxcert.cli._answer_files import draw_intervals, page_of, write_files
@@ -20,7 +19,6 @@ from jaxcert.cli._options import (
     STRICT,
     argument,
     columns_of,
-    in_full,
     option,
     reading_of,
     with_group,
@@ -38,23 +36,10 @@ from jaxcert.returns._labels import quoted
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, names_of
 
-_ASKED = askable(num_inputs=2)
 _MOST_PAIRS = 5
 
 
-@with_asking(
-    _ASKED,
-    needed=["delta"],
-    delta="Failure probability of the certificate, or of a whole leaderboard.",
-    support="Smallest and largest possible return; successes need none.",
-    question=f"What is asked: {', '.join(_ASKED)}; or ranking: which of the policies is at least as good on average, "
-    "whichever it is. By default improvement for margins, safety_level for a safety, and else mean_difference.",
-    threshold=in_full("Differences for a question at thresholds, such as band; in a leaderboard performances"),
-    safety=in_full("Certify the difference that this share of new tasks reaches"),
-    bound=f"One of {', '.join(BOUNDS)}, as far as it is for pairs.",
-    method="binomial, scenario or soft.",
-    require="As in `jaxcert certify`; thresholds and means are differences.",
-)
+@with_asking(askable(2))
 @with_group("outputs", Outputs, without=["witness"])
 @with_roles
 def command(
@@ -80,6 +65,7 @@ def command(
     """
     reading = {**reading_of(roles), "strict": strict}
     sources = sources_of(files, reading, called)
+    outputs.check(*((f"file {i}", file) for i, file in enumerate(dict.fromkeys(each.file for each in sources), 1)))
 
     def read(metrics: Sequence[str] = (), **options: Any) -> list[ReturnsFile]:
         files = [file for each in columns_of(metrics, options) for file in read_all(sources, ignored=ignore, **each)]
@@ -89,7 +75,6 @@ def command(
         print_leaderboard(Request(asking, {}, reading, outputs), sources, read)
         return
     asking = asking.named(2, strata=roles["strata"])
-    outputs.check(*zip("AB", dict.fromkeys(each.file for each in sources), strict=False))
     request = Request(asking, asked_of(asking, 2), reading, outputs)
     answer_files(request, files[0], functools.partial(read, request.metrics))
 
@@ -97,8 +82,6 @@ def command(
 def print_leaderboard(request: Request, sources: Sequence[PolicySource], read: Callable[..., Any]) -> None:
     """Certify every policy and every pair, print a row for each policy, and write the wanted files."""
     asking, request = request.asking, request._replace(numbers=_asked(request, len(sources)))
-    named = enumerate(dict.fromkeys(each.file for each in sources), 1)
-    request.outputs.check(*((f"file {i}", file) for i, file in named))
     with _console.progress() as show:
         show("reading")
         data = as_stated(read(**request.roles), asking.support)
@@ -136,7 +119,8 @@ def _asked(request: Request, num_policies: int) -> dict[str, Any]:
     for name, value in {**asking._asdict(), **asking.options, "json": of_order and request.outputs.json}.items():
         if value is not None and value is not False and name not in taken:
             raise ValueError(f"--{name.replace('_', '-')} is given with {kind}")
-    check_open_unit("delta", asking.delta)
+    if asking.delta is not None:
+        check_open_unit("delta", asking.delta)
     return asked_of_each(asking.threshold, listed=bool(asking.listed), has_means=asking.question is None)
 
 
@@ -156,7 +140,7 @@ def _print(request: Request, found: Leaderboard) -> None:
     rollouts = "; ".join(dict.fromkeys(_console.rollouts_words(each.num_rollouts) for each in data))
     _console.say(f"{len(data)} policies on the same {tasks}, {rollouts}; delta {ceil_figures(found.delta)}")
     _console.say(*told(*data))
-    _console.show_table(_console.plain_table(found.table))
+    _console.say("", _console.table(found.table), "")
     _console.say(found.together)
     every, shown = itertools.combinations(enumerate(found.names), 2), found.order | found.order.T
     pairs = [f"{quoted(a)} and {quoted(b)}" for (i, a), (j, b) in every if not shown[i, j]]

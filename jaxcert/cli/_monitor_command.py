@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import typer
 
 from jaxcert._files import content_of, in_file
-from jaxcert.cli import _console
 from jaxcert.cli._options import argument, flag, option, options, reading_of, with_group
 from jaxcert.cli._outputs import check_distinct
 from jaxcert.monitoring import Monitor, MonitoredClaim, claim_of_record
@@ -27,17 +26,16 @@ class Wished(NamedTuple):
     threshold: float | None = option("B", "Which threshold of the certificate; or a claim of your own.")
     epsilon: float | None = option("E", "Without CERTIFICATE: the risk that is claimed.")
     alpha: float | None = option("A", "Probability of ever raising a false alarm; by default 0.05.")
-    rollouts: int | None = option("M", "Episodes of each task, in a row; by default 1.")
+    num_rollouts: int | None = option("M", "Episodes of each task, in a row; by default 1.", "--rollouts")
     support: tuple[float, float] | None = option(
         "A B", "Smallest and largest possible return; by default the certificate's."
     )
-    successes: bool = flag("An episode succeeds (1) or fails (0).", "--successes")
+    successes: bool | None = flag("An episode succeeds (1) or fails (0).", "--successes", default=None)
 
     @property
     def given(self) -> dict[str, Any]:
         """The options by the names of a monitor's declared settings."""
-        given = {**self._asdict(), "num_rollouts": self.rollouts, "successes": self.successes or None}
-        return {name: value for name, value in given.items() if value is not None and name != "rollouts"}
+        return {name: value for name, value in self._asdict().items() if value is not None}
 
 
 def opened(state: Path, certificate: Path | None, wished: Wished, *, complete: bool) -> Monitor:
@@ -134,9 +132,8 @@ def command(
     Options of a monitor that has begun are fixed: they may be given again, and others are refused.
     """
     check_distinct(("CERTIFICATE", certificate), ("--state", state))
-    with _console.warnings_on_stderr():
-        watching = opened(state, certificate, wished, complete=complete)
-        certified = {} if certificate is None else read_certificate(certificate)["certificates"][0].get("data") or {}
+    watching = opened(state, certificate, wished, complete=complete)
+    certified = {} if certificate is None else read_certificate(certificate)["certificates"][0].get("data") or {}
     reading = reading_of({"task": task, "value": value})
     columns = {"task": reading["task"], "trial": None, "value": reading["value"]}
     is_whole = False

@@ -136,12 +136,6 @@ def settings_of(question: Question, asking: Asking, data: Sequence[ReturnsFile])
     """As ``completed``, for one policy or for differences of two, which are never successes."""
     if len(data) == 1:
         return completed(question, asking, data[0].like, data[0].known_support)
-    if asking.bound in BOUNDS and BOUNDS[asking.bound].binary:
-        instead = typed_with({} if asking.support else {"--support": ["0", "1"]}, without=["--bound"])
-        raise ValueError(
-            f"--bound is {asking.bound}, which counts successes, not differences of two policies; expected "
-            f"--support without it, for example: {instead}"
-        )
     if asking.support is None and all(is_successes(each.returns) for each in data):
         asking = asking._replace(support=(0.0, 1.0))
     return completed(question, asking, np.zeros(1))
@@ -175,17 +169,13 @@ def check_listed(
     needed = {"--threshold": [at]} if at else {}
     a_list = typed_with({**missing, **needed, "--suite": []}, without=["--margin"] if data[1:] else [])
     a_sample = typed_with({**missing, "--sampled": []})
-    told = f"{made[0].path}: its tasks are a list that somebody made"
     same = [each for each in QUESTIONS.values() if each.listed and each.shortcut == question.shortcut is not None]
-    if not (same or len(data) > 1):
-        raise ValueError(
-            f"{told}, and {question.name!r} asks about new tasks. If they were drawn at random from the tasks that new "
-            f"ones come from: {a_sample}"
-        )
-    raise ValueError(
-        f"{told}. Is it the list itself that counts? {a_list}. Or were they drawn at random from the tasks that new "
-        f"ones come from? {a_sample}"
-    )
+    drawn = "drawn at random from the tasks that new ones come from"
+    if same or len(data) > 1:
+        which = f". Is it the list itself that counts? {a_list}. Or were they {drawn}? {a_sample}"
+    else:
+        which = f", and {question.name!r} asks about new tasks. If they were {drawn}: {a_sample}"
+    raise ValueError(f"{made[0].path}: its tasks are a list that somebody made{which}")
 
 
 def _stated(question: Question, asking: Asking, returns: np.ndarray) -> dict[str, Any]:

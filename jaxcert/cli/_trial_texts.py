@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert.certificates import confidence, floor_to
-from jaxcert.cli._console import as_given, plain_table
-from jaxcert.cli._typed import in_shell
+from jaxcert.cli._console import as_given, table
 from jaxcert.returns._labels import enumerated, quoted
 from jaxcert.rollouts import PairedTrials, RecordedTrials, Trials
 from jaxcert.rollouts._declared import fewest_to_pass, if_all_pass, pairs_to_go
@@ -16,6 +15,11 @@ from jaxcert.sequential import certificate
 from jaxcert.tables._returns import how_many
 
 _AT_ANY_TIME = "This holds at every moment of the experiment: go on, or stop, whenever you like."
+_OF_A_LIST = (
+    "this is about new tasks, from which these are drawn at random; of a fixed list, such as placements chosen by "
+    "hand, make as many trials of each, a number fixed beforehand, and write task, trial and outcome to a file: "
+    "jaxcert certify FILE --suite"
+)
 # A smaller lead that is still needed is not mentioned.
 _LARGE = 0.2
 
@@ -74,20 +78,7 @@ def _beginning_of_tasks(trials: Trials) -> Iterator[str]:
     for i, (threshold, safety) in enumerate(zip(declared.thresholds, _at_most(trials), strict=True)):
         passes = f"a task passes after at least {how_many(fewest[0, i], 'trial')}"
         yield f"at {as_given(threshold)}: {passes}; if every task passes, {safety} of new tasks are certified"
-    yield _of_a_list(trials)
-
-
-def _of_a_list(trials: Trials) -> str:
-    """Advice for tasks that were not drawn: a list needs the same number of trials of each, whatever they show."""
-    declared = trials.declared
-    options = ["--suite", "--threshold", ",".join(map(as_given, declared.thresholds))]
-    options += [] if declared.successes else ["--support", *map(as_given, declared.support)]
-    options += ["--delta", as_given(declared.delta)]
-    return (
-        "this is about new tasks, from which these are drawn at random; of a fixed list, such as placements chosen by "
-        "hand, make as many trials of each, a number fixed beforehand, and write task,trial,"
-        f"{'success' if declared.successes else 'score'} to a file: {in_shell('certify', ['trials.csv'], options)}"
-    )
+    yield _OF_A_LIST
 
 
 def _state_of(trials: Trials, label: str) -> str:
@@ -104,7 +95,7 @@ def _standing_of_tasks(trials: Trials) -> Iterator[Any]:
     columns = {"task": [*tasks], "trials": [_tally(trials, place) for place in range(len(tasks))]}
     for threshold, words in zip(thresholds, zip(*_words(trials), strict=True), strict=True):
         columns[f"at {as_given(threshold)}"] = [*words]
-    yield from (plain_table(columns), "", str(trials.run()), _AT_ANY_TIME)
+    yield from (table(columns), "", str(trials.run()), _AT_ANY_TIME)
     if trials.withdrawn:
         worst = "failures" if trials.declared.successes else "the worst scores"
         lost = f"Counted as {worst}, whatever the reasons:", str(trials.run(count_withdrawn=True))

@@ -65,20 +65,13 @@ def test_a_certificate_file_is_monitored(stream, tmp_path):
     assert (len(monitor.rows), monitor.declared.support) == (20, (0, 1000))
 
 
-def test_an_edited_sentence_of_a_certificate_is_no_claim(stream, tmp_path):
-    record = certificate_record(certificate(tmp_path / "c.json"), support=(0, 1000))
-    (row,) = record["rows"]
-    row["sentence"] = row["sentence"].replace("probability at least 0.9249", "probability at least 0.9949")
-    write_certificates(tmp_path / "c.json", [record])  # with the digest of what was edited
-    stream("task,return\na,900\n")
-    told = refused("monitor", tmp_path / "c.json", "--state", tmp_path / "m", "--complete")
-    assert f"{tmp_path / 'c.json'}: its sentence says 'on a new task" in told
-    assert "its numbers say that on a new task from the same distribution, the expected return is at least 500" in told
-    assert not (tmp_path / "m").exists()
+def test_an_edited_certificate_is_no_claim(stream, tmp_path):
     certificate(written := tmp_path / "c.json")
     written.write_text(written.read_text().replace('"delta": 0.0', '"delta": 0.001'))
+    stream("task,return\na,900\n")
     told = refused("monitor", written, "--state", tmp_path / "m", "--complete")
     assert "was altered after it was written: its digest is that of another content" in told
+    assert not (tmp_path / "m").exists()
 
 
 @pytest.fixture(scope="module")
@@ -205,8 +198,6 @@ BAD = {
     "line 3: the task is ' a', and was 'a'": "task,return\na,1\n a,0\n",
     "line 2: the task is '1.0', and was '1'": '{"task":1,"return":1}\n{"task":"1.0","return":1}\n',
     "line 2: the task is None; expected a label": '{"task":"a","return":1}\n{"task":null,"return":1}\n',
-    "returns[0] of task b is 2; expected binary returns, 0 or 1": "task,return\nb,2\n",
-    "task a is recorded with returns 1; expected the same, not 0": "task,return\na,1\na,0\n",
 }
 
 

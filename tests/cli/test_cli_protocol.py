@@ -62,8 +62,7 @@ def test_a_record_on_stdout_is_all_there_is():
 def test_a_gate():
     run("""
         certify r.npz SETTINGS --threshold 0.25,0.5 --require 0.2
-        certify r.npz SETTINGS --threshold 0.25,0.5 --require 0.9 !> With confidence 0.95 | error: certified is
-        certify r.npz SETTINGS --threshold 0.25,0.5 --require 0.9 !> at 0.5; required is 0.9
+        certify r.npz SETTINGS --threshold 0.25,0.5 --require 0.9 !> With confidence 0.95 | error: less is certified in
         certify r.npz SETTINGS --threshold 0.01 --suite --require 2
         lock p.toml LOCK --safety 0.5
         certify r.npz --protocol p.toml --require 0.9 --json c.json => --require needs a threshold

@@ -17,7 +17,6 @@ pytest.importorskip("filelock")
 ROOT = Path(__file__).parents[2]
 LABELS = [f"p{i}" for i in range(1, 13)]
 SETTINGS = ("--threshold", 0.8, "--delta", 0.05)
-OF_A_LIST = "of a fixed list, such as placements chosen by hand, make as many trials of each, a number fixed beforehand"
 COINS = ("--tasks", ",".join(LABELS), *SETTINGS, "--successes")
 
 
@@ -80,20 +79,6 @@ def test_a_threshold_that_no_task_can_pass_is_refused_beforehand(tmp_path, setti
     assert "at which no task passes" in refused(*start, "--max-trials", needed - 1)
     out = command(*start, "--max-trials", needed).out
     assert f"a task passes after at least {needed} trials; if every task passes, 0.7674 of new tasks" in out
-
-
-@pytest.mark.parametrize("kind", [("--successes",), pytest.param(("--support", 0, 1), marks=pytest.mark.slow)])
-def test_the_command_for_a_fixed_list_works(kind, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    out = said("start", "run.jsonl", "--tasks", 4, "--threshold", "0.2,0.8", "--delta", 0.05, *kind)
-    (line,) = [line for line in out.splitlines() if OF_A_LIST in line]
-    told, words = line.split(": ", 1)
-    value = told.split("task,trial,")[1].split(" ")[0]
-    rows = [f"{task},{trial},{'pass' if value == 'success' else 0.9}" for task in range(4) for trial in range(30)]
-    Path("trials.csv").write_text("\n".join([f"task,trial,{value}", *rows, ""]))
-    status, out, err = command(*shlex.split(words)[1:])
-    assert (status, err) == (0, "")
-    assert "on all of these 4 tasks" in out
 
 
 def test_scores_and_two_thresholds(tmp_path):

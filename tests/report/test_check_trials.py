@@ -16,7 +16,7 @@ from alterations import altered_record, every_alteration, with_entries, with_rec
 from chained_logs import log_of
 from hypothesis import given
 from hypothesis import strategies as st
-from random_certificates import Cases, record_of, smallest_risk, tally_of, verdicts
+from random_certificates import Cases, record_of, tally_of, verdicts
 from random_runs import KINDS, made_run
 
 from jaxcert.questions import QUESTIONS
@@ -132,14 +132,6 @@ def test_what_is_certified_is_accepted_and_no_smaller_risk(name):
     assert counts["accepted"] == counts["claim"] > 10
     assert counts["without"] == 0
     assert counts["refused"] == counts["lowered"] > 0
-
-
-@pytest.mark.slow
-def test_the_smallest_risk_is_accepted_and_one_float_less_refused(cases):
-    risk, accepted, refused = smallest_risk(cases["trials of successes"], 0)
-    assert accepted
-    assert refused
-    assert record_of(cases["trials of successes"])["rows"][0]["epsilon"] == pytest.approx(risk, rel=1e-9)
 
 
 def refused(certificate: Path, read, row: int) -> bool:

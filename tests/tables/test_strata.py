@@ -98,7 +98,7 @@ def test_commands_ask_about_strata_or_refuse_them(file, tmp_path):
     assert "'episode' is not about strata, within which tasks were drawn; expected one of mean, cvar" in refused(
         *episode
     )
-    assert "expected PILOT and --threshold" in refused("plan", "--strata", "kind", "--delta", 0.1)
+    assert "a plan for new tasks of one policy (PILOT) does" in refused("plan", "--strata", "kind", "--delta", 0.1)
     asked = ("certify", file, "--question", "stratified", "--threshold", 0.5, "--delta", 0.1)
     assert "is about strata; expected their column (--strata)" in refused(*asked)
 
