@@ -136,20 +136,16 @@ class Protocol:
         return QUESTIONS[self.asked]
 
     def _check_question(self) -> None:
-        if self.question is None and bool(self.thresholds) == bool(self.safeties):
-            found = "both thresholds and" if self.safeties else "neither thresholds nor"
-            raise ValueError(f"has {found} safeties; expected one of the two")
         question = self._question
         if len(question.inputs) > 1 or question.unrepeated:
-            several = "a protocol has no weights" if question.has_weights else "it compares several policies"
-            why = question.unrepeated or several
+            why = question.unrepeated or f"it is about {' and '.join(question.inputs)}"
             raise ValueError(f"question is {question.name!r}, which has no protocol: {why}")
-        if self.strata is None if question.takes("strata") else self.strata is not None and not question.stratified:
-            about = "about" if question.takes("strata") else "not about"
-            expected = "their column" if question.takes("strata") else "none"
-            raise ValueError(f"question is {question.name!r}, {about} strata; expected {expected} as strata")
-        for name in ("beta", "bound", "method"):
-            if getattr(self, name) is not None and not question.takes(name):
+        for name in ("support", "strata"):
+            if getattr(self, name) is None and question.takes(name):
+                raise ValueError(f"{name} is not given; the question {question.name!r} needs it")
+        for name in ("support", "strata", "beta", "bound", "method"):
+            known = question.of_strata if name == "strata" else question.takes(name)
+            if getattr(self, name) is not None and not known:
                 raise ValueError(f"{name} is given; the question {question.name!r} has none")
         if question.takes("method") and self.method is None:
             object.__setattr__(self, "method", "binomial")
@@ -160,15 +156,10 @@ class Protocol:
         object.__setattr__(self, "options", checked_options(question, self.options))
 
     def _check_support(self) -> None:
-        if self.support is None:
-            if self._question.has_support:
-                raise ValueError(f"support is not given; the question {self.asked!r} needs (a, b)")
-            return
-        if not self._question.has_support:
-            raise ValueError(f"support is given; the question {self.asked!r} needs none")
-        if len(self.support) != 2 or not self.support[0] < self.support[1] or math.isinf(self.support[0]):
+        low, high = self.support or (-math.inf, math.inf)
+        if not low < high or (self.support and math.isinf(low)):
             raise ValueError(f"support is {self.support}; expected the least and the largest return, (a, b)")
-        (low, high), thresholds = self.support, np.asarray(self.thresholds)
+        thresholds = np.asarray(self.thresholds)
         refuse("thresholds", thresholds, thresholds > low, f"more than {low:g}, which every performance is at least")
         refuse("thresholds", thresholds, thresholds <= high, f"at most {high:g}, which no performance exceeds")
 

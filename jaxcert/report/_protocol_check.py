@@ -19,16 +19,14 @@ from jaxcert.tables._written import returns_facts
 _ORIGIN = ("environment", "policy_sha256", "seed", "deterministic")
 
 
-def of_protocol(document: Mapping[str, Any], locked: Protocol, data: list[list[ReturnsFile]]) -> Iterator[str]:
-    """How a document and the returns of its certificates differ from the locked protocol."""
+def of_protocol(document: Mapping[str, Any], locked: Protocol) -> Iterator[str]:
+    """How a document differs from the locked protocol."""
     if document["protocol"] is None:
         yield "it names no protocol"
     elif document["protocol"] != locked.digest:
         yield f"it names the protocol {document['protocol'][:12]}..., the file is {locked.digest[:12]}..."
     if len(document["certificates"]) > 1:
         yield f"it holds {len(document['certificates'])} certificates, the protocol has one"
-    for place, files in enumerate(data):
-        yield from (f"certificate {place + 1}: {line}" for line in of_files(locked, files))
 
 
 def of_files(locked: Protocol, files: Sequence[ReturnsFile]) -> list[str]:

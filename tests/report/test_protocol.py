@@ -43,8 +43,8 @@ def test_contradictions_in_words():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"thresholds": ()}, "has neither thresholds nor safeties"),
-        ({"safeties": (0.9,)}, "has both thresholds and safeties"),
+        ({"thresholds": ()}, "question is 'safety'; expected a threshold or more"),
+        ({"safeties": (0.9,)}, "question is 'safety'; expected no safety"),
         ({"support": (1, 0)}, "support is"),
         ({"delta": 1.0}, "delta is 1"),
         ({"beta": 0.0}, "beta is 0"),
