@@ -11,7 +11,7 @@ import numpy as np
 from jaxcert._validation import check_open_unit
 from jaxcert.certificates import Status, ceil_figures
 from jaxcert.cli import _console
-from jaxcert.cli._answer_files import draw_intervals, page_of, write_files
+from jaxcert.cli._answer_files import write_files
 from jaxcert.cli._answering import answer_files, how_many_show, reasons
 from jaxcert.cli._asking import Asking, asked_of, with_asking
 from jaxcert.cli._options import (
@@ -26,15 +26,14 @@ from jaxcert.cli._options import (
 )
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable
-from jaxcert.cli._reading import PolicySource, as_stated, checked, read_all, sources_of, told
+from jaxcert.cli._reading import PolicySource, as_stated, checked, read_all, sources_of
 from jaxcert.cli._request import Answer, Request, check_listed, completed
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._leaderboard import Leaderboard, asked_of_each, leaderboard_document, with_order
-from jaxcert.report.html._pages_of_several import write_several
 from jaxcert.returns._labels import quoted
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._returns import how_many, names_of
+from jaxcert.tables._returns import names_of
 
 _MOST_PAIRS = 5
 
@@ -90,13 +89,7 @@ def print_leaderboard(request: Request, sources: Sequence[PolicySource], read: C
         check_listed(data, board.questions[0], asking, of=board.questions[-1])
         show("certifying")
         found = _certified(board, asking)
-        write_files(
-            request,
-            names=found.names,
-            axes=lambda: draw_intervals(request, found),
-            document=lambda: leaderboard_document(found),
-            page=lambda path, **how: write_several(path, found, **page_of(request, found.data), **how),
-        )
+        write_files(request, found, names=found.names, document=lambda: leaderboard_document(found))
     if not request.outputs.to_stdout:
         _print(request, found)
 
@@ -136,11 +129,8 @@ def _certified(board: Leaderboard, asking: Asking) -> Leaderboard:
 
 def _print(request: Request, found: Leaderboard) -> None:
     """The leaderboard, the pairs whose order is open, and why nothing is certified at thresholds for some policies."""
-    data, tasks = found.data, how_many(len(found.data[0].tasks), "task")
-    rollouts = "; ".join(dict.fromkeys(_console.rollouts_words(each.num_rollouts) for each in data))
-    _console.say(f"{len(data)} policies on the same {tasks}, {rollouts}; delta {ceil_figures(found.delta)}")
-    _console.say(*told(*data))
-    _console.say("", _console.table(found.table), "")
+    policies, delta = f"{len(found.names)} policies on the same tasks", f"delta {ceil_figures(found.delta)}"
+    _console.say(*_console.described(policies, found.data, delta), "", _console.table(found.table), "")
     _console.say(found.together)
     every, shown = itertools.combinations(enumerate(found.names), 2), found.order | found.order.T
     pairs = [f"{quoted(a)} and {quoted(b)}" for (i, a), (j, b) in every if not shown[i, j]]
