@@ -26,7 +26,7 @@ from jaxcert.cli._options import (
 )
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable
-from jaxcert.cli._reading import PolicySource, as_stated, checked, read_all, sources_of
+from jaxcert.cli._reading import as_stated, checked, read_all, sources_of
 from jaxcert.cli._request import Answer, Request, check_listed, completed
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
@@ -71,16 +71,16 @@ def command(
         return checked(files, strict=strict, ignored=ignore)
 
     if len(sources) > 2 or _of_order(asking):
-        print_leaderboard(Request(asking, {}, reading, outputs), sources, read)
+        print_leaderboard(Request(asking, {}, reading, outputs), read)
         return
     asking = asking.named(2, strata=roles["strata"])
     request = Request(asking, asked_of(asking, 2), reading, outputs)
     answer_files(request, files[0], functools.partial(read, request.metrics))
 
 
-def print_leaderboard(request: Request, sources: Sequence[PolicySource], read: Callable[..., Any]) -> None:
+def print_leaderboard(request: Request, read: Callable[..., Any]) -> None:
     """Certify every policy and every pair, print a row for each policy, and write the wanted files."""
-    asking, request = request.asking, request._replace(numbers=_asked(request, len(sources)))
+    asking, request = request.asking, request._replace(numbers=_asked(request))
     with _console.progress() as show:
         show("reading")
         data = as_stated(read(**request.roles), asking.support)
@@ -99,22 +99,17 @@ def _of_order(asking: Asking) -> bool:
     return asking.question in QUESTIONS and not QUESTIONS[asking.question].rows.columns
 
 
-def _asked(request: Request, num_policies: int) -> dict[str, Any]:
+def _asked(request: Request) -> dict[str, Any]:
     """The questions about the policies; ValueError for options of two policies or of other questions."""
-    asking = request.asking
-    of_order, taken = _of_order(asking), {"support", "delta", "listed", "options"}
-    if of_order:
-        taken |= {"question"}
-        kind = f"--question {asking.question}, which is about the order alone; expected none"
-    else:
-        taken |= {"threshold", "mean"}
-        kind = f"{num_policies} files, which give a leaderboard; expected two files, or --threshold alone"
-    for name, value in {**asking._asdict(), **asking.options, "json": of_order and request.outputs.json}.items():
+    asking, of_order = request.asking, _of_order(request.asking)
+    kind, own = ("the order alone", {"question"}) if of_order else ("a leaderboard", {"threshold", "mean"})
+    taken, outputs = {"support", "delta", "listed", "options", *own}, {"json": of_order and request.outputs.json}
+    for name, value in {**asking._asdict(), **asking.options, **outputs}.items():
         if value is not None and value is not False and name not in taken:
-            raise ValueError(f"--{name.replace('_', '-')} is given with {kind}")
+            raise ValueError(f"--{name.replace('_', '-')} is given, which {kind} does not take")
     if asking.delta is not None:
         check_open_unit("delta", asking.delta)
-    return asked_of_each(asking.threshold, listed=bool(asking.listed), has_means=asking.question is None)
+    return asked_of_each(asking.threshold, listed=bool(asking.listed), has_means=not of_order)
 
 
 def _certified(board: Leaderboard, asking: Asking) -> Leaderboard:
