@@ -201,8 +201,3 @@ class Locked(NamedTuple):
         other = next((count for count in counts if count != self.protocol.num_rollouts), None)
         different = self.protocol.contradictions({"num_tasks": len(counts), "num_rollouts": other})
         self.refuse([*different, *of_origin(self.protocol, data)])
-
-
-def locked_in(path: Path | None) -> Locked | None:
-    """The protocol in a file, if one is given."""
-    return None if path is None else Locked(path, Protocol.read(path))
