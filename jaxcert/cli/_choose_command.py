@@ -7,15 +7,14 @@ from typing import Any
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
 from jaxcert.cli import _console
-from jaxcert.cli._console import as_given, rollouts_words
+from jaxcert.cli._console import as_given
 from jaxcert.cli._options import argument, reading_of, with_roles, words_of
 from jaxcert.cli._question_options import askable
-from jaxcert.cli._reading import PolicySource, as_stated, read_all, told
+from jaxcert.cli._reading import PolicySource, as_stated, read_all
 from jaxcert.cli._typed import in_shell
 from jaxcert.returns._labels import quoted
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._returns import how_many
 from jaxcert.tables.folders._parts import holds_parquet
 
 _NEW = "If the tasks are a random sample and new tasks have the same distribution:"
@@ -126,7 +125,6 @@ def _print(files: Sequence[ReturnsFile], found: Mapping[bool, Mapping[str, str]]
 
 def _facts(file: ReturnsFile) -> list[str]:
     """The content of a file, a line each, without numbers that could choose a threshold."""
-    counts, kind = file.num_rollouts, "successes and failures" if is_successes(file.like) else "numbers"
-    each = rollouts_words(counts).partition(",")[0]
-    lines = [f"{file.path}: {how_many(len(counts), 'task')}, {each}, {kind}"]
-    return lines + [f"  {line}" for line in ([f"missing: {file.missing}"] if file.missing else []) + told(file)]
+    kind = "successes and failures" if is_successes(file.like) else "numbers"
+    first, *others = _console.described(file.path, [file], kind)
+    return [first, *(f"  {line}" for line in ([f"missing: {file.missing}"] if file.missing else []) + others)]
