@@ -13,7 +13,8 @@ MASS, LENGTH = 1.5, 0.8
 def after(angle: float, velocity: float, action: float) -> State:
     """The state a step later."""
     begin = State(*map(jnp.float32, (angle, velocity)), jnp.zeros(5), jnp.zeros(()), jnp.zeros(()))
-    return Pendulum(Task(jnp.float32(MASS), jnp.float32(LENGTH))).step(begin, jnp.full(1, action, jnp.float32))
+    step = jax.jit(Pendulum(Task(jnp.float32(MASS), jnp.float32(LENGTH))).step)
+    return step(begin, jnp.full(1, action, jnp.float32))
 
 
 @pytest.mark.parametrize(
