@@ -3,16 +3,26 @@
 import contextlib
 import hashlib
 import itertools
+import select
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
 
 from jaxcert._files import content_of, in_file
-from jaxcert.cli import _console
-from jaxcert.cli._options import _Roles, argument, flag, option, options, options_of, reading_of, taking, with_group
+from jaxcert.cli._options import (
+    RoleOptions,
+    argument,
+    flag,
+    option,
+    options,
+    options_of,
+    reading_of,
+    taking,
+    with_group,
+)
 from jaxcert.cli._outputs import check_distinct
 from jaxcert.monitoring import Monitor, MonitoredClaim, claim_of_record
 from jaxcert.monitoring._claims import has_successes
@@ -23,6 +33,7 @@ from jaxcert.tables._roles import Roles
 
 # The roles of columns that are none of deployed episodes.
 _NOT_TAKEN = ("successes", "trials", "strata", "tasks", "records", "recipe")
+_PAUSE = 0.2  # seconds after which the episodes that came are looked at
 
 
 @options
@@ -32,17 +43,16 @@ class Wished(NamedTuple):
     threshold: float | None = option("B", "Which threshold of the certificate; or a claim of your own.")
     epsilon: float | None = option("E", "Without CERTIFICATE: the risk that is claimed.")
     alpha: float | None = option("A", "Probability of ever raising a false alarm; by default 0.05.")
-    rollouts: int | None = option("M", "Episodes of each task, in a row; by default 1.")
+    num_rollouts: int | None = option("M", "Episodes of each task, in a row; by default 1.", "--rollouts")
     support: tuple[float, float] | None = option(
         "A B", "Smallest and largest possible return; by default the certificate's."
     )
-    successes: bool = flag("An episode succeeds (1) or fails (0).", "--successes")
+    successes: bool | None = flag("An episode succeeds (1) or fails (0).", "--successes", default=None)
 
     @property
     def given(self) -> dict[str, Any]:
         """The options by the names of a monitor's declared settings."""
-        given = {**self._asdict(), "num_rollouts": self.rollouts, "successes": self.successes or None}
-        return {name: value for name, value in given.items() if value is not None and name != "rollouts"}
+        return {name: value for name, value in self._asdict().items() if value is not None}
 
 
 def opened(state: Path, certificate: Path | None, wished: Wished, *, complete: bool) -> Monitor:
@@ -95,29 +105,47 @@ def _certified(certificate: Path, wished: Wished) -> tuple[MonitoredClaim, tuple
         return claim_of_record(record, threshold=wished.threshold), support, has_successes(record)
 
 
-def feed(watching: Monitor, content: bytes, roles: Roles, certified: Mapping[str, Any]) -> None:
+def feed(watching: Monitor, stream: Any, roles: Roles, certified: Mapping[str, Any]) -> None:
     """Add the episodes of an input up to the first task without all of its rollouts, which is refused."""
-    declared, before = watching.declared, watching.evidence
-    with _console.warnings_on_stderr():
+    declared, tasks = watching.declared, []
+    for content, is_end in _arrived(stream):
+        before, num_before = watching.evidence, len(tasks)
         tasks = deployed_tasks(content, roles, support=declared.support, certified=certified)
+        whole = [*itertools.takewhile(lambda task: len(task[1]) == declared.num_rollouts, tasks)]
+        watching.add(whole[num_before:])
+        _tell_news(before, watching.evidence)
+        if is_end or len(tasks) > len(whole) + 1:  # the last task may wait for its rollouts
+            watching.add(tasks[len(whole) :])
+        tasks = whole
     if not tasks:
         # This is no error: an hour without a task is no evidence against the claim.
         _say("warning: no episode was read from standard input")
-    whole = [*itertools.takewhile(lambda task: len(task[1]) == declared.num_rollouts, tasks)]
-    watching.add(whole)
-    now = watching.evidence
+
+
+def _tell_news(before: Any, now: Any) -> None:
+    """Tell of an alarm and of a change at once."""
     if now.alarm and not before.alarm:
         _say(f"alarm after task {int(now.alarm_at)}")
     if now.changed and not before.changed:
         _say(f"change found after task {int(now.change_at)}")
-    watching.add(tasks[len(whole) :])
+
+
+def _arrived(stream: Any) -> Iterator[tuple[bytes, bool]]:
+    """All whole lines that have come, whenever the input pauses; at its end all of it."""
+    content = b""
+    while chunk := stream.read1():
+        content += chunk
+        with contextlib.suppress(OSError):  # of an input that is no pipe
+            if not select.select([stream], [], [], _PAUSE)[0]:
+                yield content[: content.rfind(b"\n") + 1], False
+    yield content, True
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+    print(text, file=sys.stderr, flush=True)
 
 
-@taking("roles", options_of(_Roles, without=_NOT_TAKEN), dict)
+@taking("roles", options_of(RoleOptions, without=_NOT_TAKEN), dict)
 @with_group("wished", Wished)
 def command(
     state: Path = option("FILE", "File of the monitor, created if missing.", default=...),
@@ -130,20 +158,19 @@ def command(
 ) -> None:
     """Add episodes from standard input to a monitor, and say whether the certificate still holds.
 
-    The input is CSV with a header, or lines of JSON, tasks in the order in which they arrived, and is read to its end.
-    The exit status is 0 without an alarm, also if no episode was read, 1 with one, 2 for an error. Tasks that are sent
-    again count once.
+    The input is CSV with a header, or lines of JSON, tasks in the order in which they arrived. An alarm is told when it
+    is raised. The exit status is 0 without an alarm, also if no episode was read, 1 with one, 2 for an error. Tasks
+    that are sent again count once.
     Options of a monitor that has begun are fixed: they may be given again, and others are refused.
     """
     check_distinct(("CERTIFICATE", certificate), ("--state", state))
-    with _console.warnings_on_stderr():
-        watching = opened(state, certificate, wished, complete=complete)
-        certified = {} if certificate is None else read_certificate(certificate)["certificates"][0].get("data") or {}
+    watching = opened(state, certificate, wished, complete=complete)
+    certified = {} if certificate is None else read_certificate(certificate)["certificates"][0].get("data") or {}
     is_whole = False
     try:
         if not sys.stdin.isatty():  # a terminal is not waited for
             reading = Roles(**reading_of({**roles, "trial": roles["trial"] or ""}))
-            feed(watching, sys.stdin.buffer.read(), reading, certified)
+            feed(watching, sys.stdin.buffer, reading, certified)
         is_whole = True
     finally:
         # An input that ends in the middle of a task must not hide an alarm.

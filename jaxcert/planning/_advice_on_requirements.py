@@ -13,7 +13,7 @@ from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._registry import METHODS
 from jaxcert.planning._advice_on_bounds import Advice, limit_of, too_few_tasks
 from jaxcert.planning._least_tasks import MOST_ROLLOUTS, BestTask, reaches
-from jaxcert.returns._required import Side, requirements_of, sides_of
+from jaxcert.returns._required import Side, sides_of
 from jaxcert.tables._returns import how_many
 
 
@@ -55,7 +55,7 @@ def _short(certificate: Any, num_rollouts: int | None) -> Iterator[str]:
     least = int(np.argmin(without))
     if len(claims) > 1 and without[least] < int(np.any(missed, axis=0).sum()):
         yield f"Without {claims[least]} it would be {without[least]} of {certificate.num_tasks}"
-    sides = sides_of(requirements_of(certificate.requirements))
+    sides = sides_of(certificate.requirements)
     for i, side in enumerate(sides if num_rollouts else ()):
         if missed[i].all() and side.support is not None:
             yield from _beyond(certificate, side, claims[i], num_rollouts or 0)

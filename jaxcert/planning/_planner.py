@@ -16,7 +16,7 @@ from jaxcert.planning._pilot import PilotOfMetrics, PilotReturns, ReorderedPilot
 from jaxcert.planning._plan import Design, Plan, figures, table_of
 from jaxcert.planning._search import MOST_SHOWN, Finish, Simulation, check_trials, different, searched
 from jaxcert.returns._prepared import Support
-from jaxcert.returns._required import Requirement, requirements_of, sides_of
+from jaxcert.returns._required import Requirement, sides_of
 
 
 def plan(
@@ -75,7 +75,7 @@ def plan(
     if requirements is None:
         wish = check_wish(support_of(pilot, support), delta, threshold, safety)
     elif support is None and threshold is None:
-        sides = tuple(sides_of(requirements_of(requirements)))
+        sides = tuple(sides_of(requirements))
         wish = check_wish((0, 1), delta, 1.0, safety)._replace(sides=sides)
     else:
         raise ValueError("requirements are given with a threshold or a support; each of them has its own")

@@ -2,8 +2,11 @@
 
 import hashlib
 import io
+import os
 import shutil
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -52,6 +55,31 @@ def test_the_exit_status(stream, tmp_path):
     assert len(Monitor(file).rows) == 42
 
 
+def test_what_came_before_a_pause_is_looked_at(monkeypatch, tmp_path):
+    """Before the input ends, which is damaged here."""
+    (read, write), file = os.pipe(), tmp_path / "m"
+    stdin = os.fdopen(read)
+    monkeypatch.setattr(sys, "stdin", stdin)
+    os.write(write, b"task,success\n" + b"".join(b"%d,fail\n" % i for i in range(40)))
+
+    def end():
+        for _ in range(300):
+            if file.exists() and '"39"' in file.read_text():
+                break
+            time.sleep(0.1)
+        os.write(write, b"40,1,2\n")
+        os.close(write)
+
+    sender = threading.Thread(target=end)
+    sender.start()
+    status, out, err = command("monitor", "--state", file, *OWN)
+    sender.join()
+    stdin.close()
+    assert (status, len(Monitor(file).rows)) == (2, 40)
+    assert err.index("alarm after task") < err.index("error: ")
+    assert out.startswith("ALARM")
+
+
 def test_a_certificate_file_is_monitored(stream, tmp_path):
     certificate(tmp_path / "c.json", [400.0, 500.0])
     stream("task,return\n" + "".join(f"{i},{900 + j}\n" for i in range(20) for j in range(5)))
@@ -65,20 +93,13 @@ def test_a_certificate_file_is_monitored(stream, tmp_path):
     assert (len(monitor.rows), monitor.declared.support) == (20, (0, 1000))
 
 
-def test_an_edited_sentence_of_a_certificate_is_no_claim(stream, tmp_path):
-    record = certificate_record(certificate(tmp_path / "c.json"), support=(0, 1000))
-    (row,) = record["rows"]
-    row["sentence"] = row["sentence"].replace("probability at least 0.9249", "probability at least 0.9949")
-    write_certificates(tmp_path / "c.json", [record])  # with the digest of what was edited
-    stream("task,return\na,900\n")
-    told = refused("monitor", tmp_path / "c.json", "--state", tmp_path / "m", "--complete")
-    assert f"{tmp_path / 'c.json'}: its sentence says 'on a new task" in told
-    assert "its numbers say that on a new task from the same distribution, the expected return is at least 500" in told
-    assert not (tmp_path / "m").exists()
+def test_an_edited_certificate_is_no_claim(stream, tmp_path):
     certificate(written := tmp_path / "c.json")
     written.write_text(written.read_text().replace('"delta": 0.0', '"delta": 0.001'))
+    stream("task,return\na,900\n")
     told = refused("monitor", written, "--state", tmp_path / "m", "--complete")
     assert "was altered after it was written: its digest is that of another content" in told
+    assert not (tmp_path / "m").exists()
 
 
 @pytest.fixture(scope="module")

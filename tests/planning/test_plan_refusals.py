@@ -127,7 +127,6 @@ REFUSED: list[tuple[Callable, dict[str, Any], list]] = [
             ({"threshold": 1.0}, r"threshold is 1; expected one inside the support \(0, 1\)"),
             ({"delta": 0.0}, "delta is 0.0; expected a probability"),
             ({"power": 1}, "power is 1; expected a probability"),
-            ({"betas": [0.1, 1.0]}, r"betas\[1\] is 1"),
             ({"max_rollouts": 2000}, "max_rollouts is 2000; expected a whole number from 1 to 1,024"),
             ({"pilot": 1.5 * SKILL}, r"pilot\[0\] is 1.425; expected a success probability"),
             ({"pilot": np.full((40, 3), 0.5)}, "support is None"),
