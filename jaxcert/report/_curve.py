@@ -9,7 +9,6 @@ import numpy as np
 
 from jaxcert.certificates import Certificate, Status
 from jaxcert.certificates._batch_axes import check_single
-from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS, counts_bounds
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import question_of, sampled
@@ -53,7 +52,7 @@ def step_curve(certificate: Certificate) -> Certificate:
         raise ValueError(f"certificate answers {asked.name!r}, which has no curve: certify more thresholds instead")
     check_single(certificate)
     lower_bounds = np.asarray(certificate.lower_bounds)
-    if certificate.beta.ndim or not counts_bounds(certificate):
+    if not counts_bounds(certificate):
         what = f"certificate is by {certificate.method!r}, which counts no lower bounds at one beta"
         raise ValueError(f"{what}: certify more thresholds instead")
     levels = thinned(np.unique(lower_bounds[np.isfinite(lower_bounds)]))
@@ -74,19 +73,16 @@ def thinned(values: np.ndarray) -> np.ndarray:
 
 
 def curve_or_rows(data: Sequence[Returns], certificate: Any, settings: Mapping[str, Any]) -> Any:
-    """All steps, or certificates at lower bounds that were not counted; of what has no curve its rows."""
-    if question_of(certificate).curve is None:
+    """All steps, or certificates at lower bounds that were not counted; of what has no curve, and of soft counts, its
+    rows.
+    """
+    question = question_of(certificate)
+    if question.curve is not None and counts_bounds(certificate):
+        return step_curve(certificate)
+    if question.curve is None or not (certificate.beta.ndim or METHODS[certificate.method].counts_successes):
         return certificate
-    if (question := _at_thresholds(certificate)) is not None:
-        return ask(question, data, thinned(np.unique(np.asarray(certificate.lower_bounds))), settings)
-    return step_curve(certificate) if counts_bounds(certificate) else certificate
-
-
-def _at_thresholds(certificate: Certificate) -> Question | None:
-    """The question to ask again at each step, where each has a level of its own; else None (counted or soft bounds)."""
-    method, question = METHODS.get(certificate.method), question_of(certificate)
-    if question.finds_threshold:
-        others = (each for each in QUESTIONS.values() if each.certificate is question.certificate)
-        question = next(each for each in others if not each.finds_threshold)
-    chooses = method is not None and method.counts_successes
-    return question if not question.options and (certificate.beta.ndim or chooses) else None
+    if question.finds_threshold:  # asked again at each step, where each has a level of its own
+        same = (each for each in QUESTIONS.values() if each.certificate is question.certificate)
+        question = next(each for each in same if not each.finds_threshold)
+    levels = thinned(np.unique(np.asarray(certificate.lower_bounds)))
+    return certificate if question.options else ask(question, data, levels, settings)
