@@ -129,10 +129,9 @@ def with_asking(questions: dict[str, Question], **changes: Any) -> Callable[[Com
     added = [*options_of(Asking, **changes), *options_of_questions(questions)]
 
     def asking(given: dict[str, Any]) -> Asking:
+        own = {name: given.pop(name) for name in Asking._fields if name in given}
         # A flag that is not set counts as no option; 0 counts as one, which may be refused.
-        of_questions = {name[1:]: value for name, value in given.items() if name.startswith("_")}
-        options = {name: value for name, value in of_questions.items() if value is not None and value is not False}
-        return Asking(options=options, **{name: value for name, value in given.items() if not name.startswith("_")})
+        return Asking(**own, options={name: x for name, x in given.items() if x is not None and x is not False})
 
     return taking("asking", added, asking)
 
@@ -140,21 +139,18 @@ def with_asking(questions: dict[str, Question], **changes: Any) -> Callable[[Com
 def asked_of(asking: Asking, num_policies: int = 1) -> dict[str, Any]:
     """The numbers that are fixed beforehand, if a question has any, for each asked one."""
     given, options = asking.numbers, asking.options
-    if asking.question is None:
-        usual = usual_questions(given)
-        for question in usual:
-            checked_options(question, options)
-        numbers = {question.name: given.get(question.each or "") for question in usual}
-        if found := {name: list(values) for name, values in numbers.items() if values}:
-            return found
+    asked = [each for each in usual_questions(given) if given.get(each.each or "")]
+    if asking.question is not None:
+        asked = [chosen(asking.question, askable(num_policies))]
+    if not asked:
         raise ValueError(_NOTHING_ASKED)
-    question = chosen(asking.question, askable(num_policies))
-    for name, values in given.items():
-        if values and question.each != name:
-            raise ValueError(not_taken(f"--{name} is", question))
-    checked_options(question, options)
-    found = given.get(question.each or "") or options.get(question.each or "")
-    return {question.name: None if question.each is None else list(found or [])}
+    for name in given.keys() - {each.each for each in asked}:
+        if given[name]:
+            raise ValueError(not_taken(f"--{name} is", asked[0]))
+    for question in asked:
+        checked_options(question, options)
+    numbers = {each.name: each.each and (given.get(each.each) or options.get(each.each) or ()) for each in asked}
+    return {name: None if values is None else list(values) for name, values in numbers.items()}
 
 
 PROTOCOL = option("FILE", "Settings that were locked beforehand; others are refused.", "--protocol")

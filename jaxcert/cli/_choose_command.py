@@ -7,20 +7,18 @@ from typing import Any
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
 from jaxcert.cli import _console
-from jaxcert.cli._console import as_given, rollouts_words
+from jaxcert.cli._console import as_given
 from jaxcert.cli._options import argument, reading_of, with_roles, words_of
 from jaxcert.cli._question_options import askable
-from jaxcert.cli._reading import PolicySource, as_stated, read_all, told
+from jaxcert.cli._reading import PolicySource, as_stated, read_all
 from jaxcert.cli._typed import in_shell
 from jaxcert.returns._labels import quoted
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._returns import how_many
 from jaxcert.tables.folders._parts import holds_parquet
 
 _NEW = "If the tasks are a random sample and new tasks have the same distribution:"
 _LISTED = "If the tasks are a fixed list, all were run, and only this list matters:"
-_OF_MANY = "These questions are about each policy, one file each, and about their order."
 _OF_TWO = "Differences are the performance of policy A, the first file, minus that of policy B on the same task."
 _ONE_EACH = "One rollout says little about its task: the mean and the next episode are worth asking."
 _BEFOREHAND = (
@@ -34,9 +32,6 @@ _IF = (
     "setting, moment of training or summary; if each trial is a run of its own of one fixed policy; and if no trial "
     "was left out, repeated or chosen by its outcome."
 )
-_LEADERBOARD = (
-    "a leaderboard: each policy's mean, its safety at a threshold, and which policies are at least as good as which"
-)
 # Usual values; X, LOW and HIGH stand for numbers that only the user knows and that are not read off the returns.
 _EXAMPLES, _NUMBER, _ENDS = {"safety": "0.9", "alpha": "0.1", "margin": "0"}, "X", ("LOW", "HIGH")
 
@@ -44,14 +39,15 @@ _EXAMPLES, _NUMBER, _ENDS = {"safety": "0.9", "alpha": "0.1", "margin": "0"}, "X
 @with_roles
 def command(
     paths: list[Path] = argument(
-        "FILE", "Returns, as for `jaxcert certify`; others of more policies on the same tasks."
+        "FILE", "Returns, as for `jaxcert certify`; another one of policy B on the same tasks."
     ),
     *,
     roles: dict[str, Any],
 ) -> None:
-    """Say what FILE holds and what can be asked of it, each with its command; of several files together."""
-    if roles["strata"] is not None and len(paths) > 2:
-        raise ValueError("--strata is given; a leaderboard needs tasks from one distribution: expected none")
+    """Say what FILE holds and what can be asked of it, each with its command; of two files together."""
+    if len(paths) > 2:
+        board = in_shell("compare", paths, ["--delta", "0.05"])
+        raise ValueError(f"{len(paths)} files are given; expected one or two, or a leaderboard: {board}")
     reading = reading_of(roles)
     if folder := next((path for path in paths if "{" not in reading["task"] and holds_parquet(path)), None):
         asked = in_shell("certify", [folder], [])
@@ -63,9 +59,6 @@ def command(
 def _choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> dict[bool, dict[str, str]]:
     """The command of each question about these files by its words, of new tasks and of a list, what they hold first."""
     found: dict[bool, dict[str, str]] = {listed: {} for listed in (files[0].fixed_list, not files[0].fixed_list)}
-    if len(files) > 2:
-        asked = ["--threshold", _NUMBER]
-        return {listed: {_LEADERBOARD: _command(files, roles, listed, True, asked)} for listed in found}
     for question in askable(len(files)).values():
         if _is_allowed(question, files):
             of = question.listed, question.has_support, _naming(question, files[0])
@@ -118,7 +111,7 @@ def _print(files: Sequence[ReturnsFile], found: Mapping[bool, Mapping[str, str]]
     first, last = (quoted(str(task)) for task in files[0].tasks[[0, -1]].tolist())
     _console.say(f"\n{_IF.format(first=first, last=last)}")
     if len(files) > 1:
-        _console.say(f"\n{_OF_TWO if len(files) == 2 else _OF_MANY}")
+        _console.say(f"\n{_OF_TWO}")
     for listed, choices in found.items():
         _console.say(*[f"\n{_LISTED if listed else _NEW}"] * bool(choices))
         for words, command in choices.items():
@@ -133,7 +126,6 @@ def _print(files: Sequence[ReturnsFile], found: Mapping[bool, Mapping[str, str]]
 
 def _facts(file: ReturnsFile) -> list[str]:
     """The content of a file, a line each, without numbers that could choose a threshold."""
-    counts, kind = file.num_rollouts, "successes and failures" if is_successes(file.like) else "numbers"
-    each = rollouts_words(counts).partition(",")[0]
-    lines = [f"{file.path}: {how_many(len(counts), 'task')}, {each}, {kind}"]
-    return lines + [f"  {line}" for line in ([f"missing: {file.missing}"] if file.missing else []) + told(file)]
+    kind = "successes and failures" if is_successes(file.like) else "numbers"
+    first, *others = _console.described(file.path, [file], kind)
+    return [first, *(f"  {line}" for line in ([f"missing: {file.missing}"] if file.missing else []) + others)]

@@ -38,15 +38,20 @@ def progress() -> Iterator[Callable[[str], None]]:
         show("")
 
 
+def described(named: Any, data: Sequence[ReturnsFile], *more: str) -> list[str]:
+    """Lines about files: their tasks and rollouts, and the columns that were read."""
+    rollouts = "; ".join(dict.fromkeys(_rollouts(each.num_rollouts) for each in data))
+    first = [f"{named}: {how_many(len(data[0].tasks), 'task')}", rollouts, *more]
+    return [", ".join(filter(None, first)), *told(*data)]
+
+
 def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, certificates: Mapping[str, Any]) -> str:
     """The data and the settings, of one policy or two."""
     certificate, *_ = certificates.values()
     named = " against ".join(each._name for each in data[:2]) if of_two(certificate) else data[0].path
-    rollouts = "; ".join(dict.fromkeys(rollouts_words(each.num_rollouts) for each in data))
     lies = f"support [{', '.join(map(as_given, support))}]" if support else ""
-    first = ", ".join(filter(None, [f"{named}: {how_many(certificate.num_tasks, 'task')}", rollouts, lies]))
     delta = f"delta {ceil_figures(float(certificate.delta))}"
-    return "\n".join([first, *told(*data), ", ".join([*settings_words(certificates), delta])])
+    return "\n".join([*described(named, data, lies), ", ".join([*settings_words(certificates), delta])])
 
 
 def settings_words(certificates: Mapping[str, Any]) -> list[str]:
@@ -60,7 +65,7 @@ def settings_words(certificates: Mapping[str, Any]) -> list[str]:
     return [f"{name} {value}" for name, value in named.items() if value]
 
 
-def rollouts_words(counts: np.ndarray) -> str:
+def _rollouts(counts: np.ndarray) -> str:
     """The number of rollouts of each task, [n]."""
     return f"{how_many(span(counts), 'rollout')}{f', {counts.sum()} in all' if np.ptp(counts) else ' each'}"
 

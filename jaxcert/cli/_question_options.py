@@ -89,4 +89,4 @@ def _parameter(name: str, held: dict[str, Option]) -> inspect.Parameter:
     else:
         kind = bool if own.type is bool else own.type | None
         wanted = flag(f"{text}.", named, default=False if own.type is bool else None)
-    return parameter(f"_{name}", kind, wanted)
+    return parameter(name, kind, wanted)

@@ -1,5 +1,7 @@
 """Requests about files of returns, with their settings, taken from a protocol if there is one, and the answers."""
 
+import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,8 +19,9 @@ from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import check_required, not_taken
 from jaxcert.cli._typed import refuse_both, typed_with
 from jaxcert.diagnostics import Finding
-from jaxcert.planning import Advice
+from jaxcert.planning import Advice, advise
 from jaxcert.questions import QUESTIONS
+from jaxcert.report._reasons import MOST_REASONS
 from jaxcert.returns._prepared import is_successes
 from jaxcert.returns._sample import declared_support
 from jaxcert.tables import ReturnsFile
@@ -75,15 +78,22 @@ class Request(NamedTuple):
         return self.locked and self.locked.protocol.digest
 
 
-class Answer(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Answer:
     """The certificates of one request."""
 
     request: Request
     data: Sequence[ReturnsFile]  # the returns of the policy, or of A and of B; of one metric after the other
     settings: Mapping[str, Any]  # of the questions, apart from the numbers that were fixed beforehand
-    certificates: Mapping[str, Any] = {}  # by the question
-    advice: Mapping[str, Sequence[Advice | None]] = {}  # why no more is certified, by the question
+    certificates: Mapping[str, Any]  # by the question
     findings: Sequence[Finding] | None = None  # likely mistakes; None if none were looked for
+
+    @functools.cached_property
+    def advice(self) -> dict[str, tuple[Advice | None, ...]]:
+        """The reasons why less is certified than wanted, by question, where they are known."""
+        known: dict[str, Any] = {"num_rollouts": max(int(each.num_rollouts.max()) for each in self.data)}
+        known |= {"support": self.support, "safety": self.request.wanted, "limit": MOST_REASONS}
+        return {question.name: advise(each, **known) for question, each in self.answered if question.advised}
 
     @property
     def support(self) -> Any:

@@ -20,6 +20,7 @@ _OF_A_LIST = (
     "hand, make as many trials of each, a number fixed beforehand, and write task, trial and outcome to a file: "
     "jaxcert certify FILE --suite"
 )
+_NONE = "no policy is shown to be better"
 # A smaller lead that is still needed is not mentioned.
 _LARGE = 0.2
 
@@ -144,8 +145,8 @@ def _beginning_of_pairs(trials: PairedTrials) -> Iterator[str]:
     fewest = how_many(int(fewest_to_pass(trials.state)[0, 0]), declared.noun)
     yield f"one is shown to be better after at least {fewest}"
     yield (
-        f"for each {declared.noun} draw a scene as new ones come, and try {_all_of(trials)} policies on it, in the "
-        "order that is advised; stop whenever you like"
+        f"for each {declared.noun} draw a scene as new ones come, and try each policy on it, in the order that is "
+        "advised; stop whenever you like"
     )
     if declared.successes:
         yield (
@@ -174,17 +175,8 @@ def _standing_of_pairs(trials: PairedTrials) -> Iterator[str]:
         yield f"{how_many(odd, noun)} in another order than was drawn"
     yield from _answer(trials)
     if trials.withdrawn:
-        found = "; ".join(_better(trials, count_withdrawn=True) or [_none(trials)])
-        lose = f"{_all_of(trials)} policies lose the withdrawn {noun}s"
-        yield from (_withdrawn(trials), f"If {lose}, whatever the reasons: {found}")
-
-
-def _all_of(trials: PairedTrials) -> str:
-    return "both" if len(trials.declared.policies) == 2 else "all"
-
-
-def _none(trials: PairedTrials) -> str:
-    return f"{'neither' if len(trials.declared.policies) == 2 else 'none'} is shown to be better"
+        found = "; ".join(_better(trials, count_withdrawn=True) or [_NONE])
+        yield from (_withdrawn(trials), f"If each policy loses the withdrawn {noun}s, whatever the reasons: {found}")
 
 
 def _wins(trials: PairedTrials) -> str:
@@ -195,7 +187,7 @@ def _wins(trials: PairedTrials) -> str:
         one, other = (labels[place] for place in places)
         return f"{one} won {ahead[0]}, {other} {ahead[1]}, {len(pairs) - sum(ahead)} alike"
     if not pairs:
-        return f"no {'outcome' if trials.declared.successes else 'score'} of {_all_of(trials)}"
+        return "no outcome of all"
     held = {place: [value for pair in pairs if (value := pair[place]) is not None] for place in places}
     if trials.declared.successes:
         return ", ".join(f"{labels[place]} {int(sum(of))} of {len(of)}" for place, of in held.items())
@@ -207,7 +199,7 @@ def _answer(trials: PairedTrials) -> list[str]:
     found, most, noun = _better(trials), trials.declared.max_pairs, trials.declared.noun
     within = "" if most is None else f" within {how_many(most, noun)}"
     if trials.is_over:
-        return found or [f"{_none(trials)}{within}"]
+        return found or [f"{_NONE}{within}"]
     left, fewest = np.inf if most is None else most - trials.num_pairs, fewest_to_pass(trials.state)[:, 0]
     if not np.any((fewest > 0) & (fewest <= left)):
         return [*found, f"stop: no {'other ' if found else ''}difference can be shown any more{within}"]

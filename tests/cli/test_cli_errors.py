@@ -109,29 +109,9 @@ def test_a_name_beside_which_no_other_has_room_is_refused_beforehand(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-COMMANDS = {
-    "certify": lambda file, _: ("certify", file, "--support", 0, 1, "--delta", 0.1, "--mean"),
-    "certify --protocol": lambda file, good: ("certify", good, "--protocol", file),
-    "verify": lambda file, good: ("verify", file, good),
-    "plan": lambda file, _: ("plan", file, "--support", 0, 1, "--delta", 0.1, "--threshold", 0.5),
-    "lock": lambda file, good: (
-        *("lock", good.with_name("q.toml"), "--support", 0, 1, "--delta", 0.1, "--tasks", 9, "--rollouts", 2),
-        *("--threshold", 0.5, "--policy", file),
-    ),
-}
-
-
-@pytest.fixture
-def good(tmp_path):
-    np.savez(tmp_path / "good.npz", returns=np.full((4, 3), 0.5))
-    return tmp_path / "good.npz"
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_files_that_cannot_be_read(tmp_path, monkeypatch, good, name):
+def test_a_file_that_cannot_be_read(tmp_path, monkeypatch):
     file = tmp_path / "file.npz"
-    arguments = COMMANDS[name](file, good)
-    assert refused(*arguments) == f"error: {file}: no such file\n"
+    arguments = ("certify", file, "--support", 0, 1, "--delta", 0.1, "--mean")
     file.mkdir()
     assert refused(*arguments).startswith(f"error: {file}: is a directory, expected a file")
     file.rmdir()
@@ -147,4 +127,4 @@ def test_files_that_cannot_be_read(tmp_path, monkeypatch, good, name):
 
     monkeypatch.setattr(Path, "read_bytes", unreadable)
     assert refused(*arguments) == f"error: {file}: cannot be read (Permission denied)\n"
-    assert {path.name for path in tmp_path.iterdir()} == {"good.npz", "file.npz"}
+    assert [path.name for path in tmp_path.iterdir()] == ["file.npz"]

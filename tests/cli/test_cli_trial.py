@@ -1,6 +1,7 @@
 """`jaxcert trial`: declared, recorded, withdrawn, looked at; refused, cut short and killed."""
 
 import functools
+import json
 import re
 import shlex
 from pathlib import Path
@@ -103,6 +104,7 @@ def test_the_certificate_in_a_file_and_the_log_that_proves_it(log, tmp_path):
     trials.undo("door opened")
     out = said("status", log, "--json", file)
     (record,) = read_certificate(file)["certificates"]  # counts what was withdrawn
+    assert json.loads(said("status", log, "--json", "-"))["certificates"] == [record]
     run = trials.run(count_withdrawn=True)
     assert record["rows"][0]["num_violations"] == 4 == int(run.certificate.num_violations[0])
     assert record["rows"][0]["sentence"] in out

@@ -125,4 +125,3 @@ def test_choose_has_the_questions_of_strata_alone(file):
     assert "--question stratified" in out
     assert out.count(" --strata kind") == 3  # and the mean, and that of the worst tasks
     assert "--question stratified" not in command("choose", file).out
-    assert "a leaderboard needs tasks from one distribution" in refused("choose", file, file, file, "--strata", "kind")
