@@ -190,8 +190,3 @@ class Locked(NamedTuple):
         picked = [f"--{name}" for name in _NOT_LOCKED if given[name]]
         self.refuse([f"{' and '.join(picked)} given, which a protocol does not lock"] if picked else [])
         return {**given, **{name: given[name] or getattr(self.protocol, name) for name in _COLUMNS}}
-
-
-def locked_in(path: Path | None) -> Locked | None:
-    """The protocol in a file, if one is given."""
-    return None if path is None else Locked(path, Protocol.read(path))

@@ -17,7 +17,6 @@ from jaxcert.report.plots._curve_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._declared import outcomes_of
 from jaxcert.rollouts._paired_trials import open_trials
-from jaxcert.rollouts._rounds import SCHEDULES
 
 # More than anybody tries by hand: a slip of the pen.
 _MOST_TASKS = 10_000
@@ -32,13 +31,12 @@ class OfTasks(NamedTuple):
     beta: float = option("P", "Probability with which a task below a threshold may pass.", default=0.05)
     give_up: float | None = option("W", "Leave a task with less evidence; by default 0.5, or 0.1.")
     max_trials: int | None = option("M", "Leave a task after so many; for successes by default 100.")
-    schedule: str = option("NAME", f"Which task `next` advises: one of {', '.join(SCHEDULES)}.", default="closest")
 
     def start(self, log: Path, *, successes: bool, **settings: Any) -> Trials:
         """A log of trials of tasks."""
         if not self.threshold:
             raise ValueError("expected --threshold, the performance to certify, or --policies A,B")
-        own = {name: getattr(self, name) for name in ("beta", "give_up", "max_trials", "schedule")}
+        own = {name: getattr(self, name) for name in ("beta", "give_up", "max_trials")}
         return Trials.start(log, _labels(self.tasks), self.threshold, successes=successes, **own, **settings)
 
 

@@ -102,7 +102,7 @@ def protocol_of(plan: Plan, strata: str | None = None, **others: Any) -> Protoco
     ``strata``: the column of the strata within which its tasks are drawn; ``others``: further fields.
     """
     if plan.best is None:
-        raise ValueError("there is no design to lock: the budget allows none")
+        raise ValueError("there is no design to lock: none certifies anything")
     design, wish = plan.best, plan.wish
     assert wish is not None
     if design.kind.stopped is not None:

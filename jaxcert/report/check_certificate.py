@@ -148,9 +148,8 @@ def witnessed(witness: Any, case: Case, threshold: Fraction, stated: Any = None)
     levels, chosen, by_bets, enough = witness["levels"], exact_number(witness["chosen"]), "bets" in witness, {}
     shares, level = [exact_number(each["share"]) for each in levels], levels[int(chosen)]
     need(chosen in range(len(levels)) and min(shares) > 0 and sum(shares) <= case.delta, "its shares do not fit")
-    same = case.settings.get("betas") in (None, [each.get("beta") for each in levels]) if by_bets else case.binary
     equal = len({*shares}) == 1 and case.settings.get("beta") != "auto"
-    same = same and (not by_bets or equal or case.required)
+    same = equal or case.required if by_bets else case.binary
     need(same, "it has other levels than the settings, or successes of returns other than 0 and 1")
     given, sizes = witness["bets" if by_bets else "successes"], [len(task) for task in case.tasks]
     betas = {m: exact_number(level["beta"] if by_bets else level["beta"][str(m)]) for m in sizes}

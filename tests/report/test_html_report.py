@@ -137,7 +137,7 @@ def test_it_says_why_a_larger_safety_is_not_certified(tmp_path, certificate):
 def test_a_curve_is_called_what_it_is(tmp_path, certificate):
     """A choice after a look at the curve is valid on a band alone."""
     together, single = "All its points hold together", "Each point holds for a threshold fixed beforehand"
-    band = certify_lower_bounds_band(certificate.lower_bounds, None, delta=0.05, beta=certificate.beta, low=0.0)
+    band = certify_lower_bounds_band(certificate.lower_bounds, None, delta=0.05, beta=certificate.beta)
     soft = jaxcert.certify(RETURNS, [0.25, 0.5], **SETTINGS, method="soft")
     for found, words in ((certificate, single), (band, together), (soft, single)):
         text = write(tmp_path, found).read_text()
