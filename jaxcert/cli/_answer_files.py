@@ -25,7 +25,7 @@ from jaxcert.report import (
 from jaxcert.report._curve import curve_or_rows
 from jaxcert.report._in_words import Groups
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report.html._pages_of_several import write_several
+from jaxcert.report.html._report_page import write_several
 from jaxcert.report.plots._axes import drawing
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
@@ -40,10 +40,13 @@ def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
     """Write the wanted files of one or several groups of rows, by the names of the groups."""
     drawn = [each.data[0].strata for each in answers.values() if each.data[0].strata is not None]
     strata = {str(label) for labels in drawn for label in labels}
+    policies = {name for each in answers.values() for name in each.policies}
+    files = [file for each in answers.values() for file in each.data]
+    columns = {str(name) for file in files for name in (*(file.columns or ()), *file.roles.used)}
     write_files(
         request,
         found := _groups(request, answers),
-        names=[*answers, *(name for each in answers.values() for name in each.policies), *strata],
+        names=[*answers, *policies, *strata, request.by or "", *(each for each in columns if "{" not in each)],
         axes=lambda: _axes(request, answers, found),
         document=lambda: certificate_document(_records(request, answers), protocol=request.digest),
         page=functools.partial(_write_page, request, answers) if request.by is None else None,
@@ -64,7 +67,7 @@ def write_files(
     """
     wanted, how = request.outputs, {"replace": request.outputs.force}
     if wanted.report and any(map(_PATH.search, names)):
-        told = "names of policies, groups or strata are paths, which a page does not show"
+        told = "names of policies, groups, strata or columns are paths, which a page does not show"
         raise ValueError(f"--report: {told}; expected others, of files by --names")
     if wanted.record:
         write_whole(wanted.record, document_text(document()), **how)

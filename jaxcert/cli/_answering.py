@@ -12,7 +12,7 @@ import numpy as np
 from jaxcert.certificates import Status
 from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._certificate import naming
-from jaxcert.certificates._in_a_row import IN_A_ROW
+from jaxcert.certificates._episode import IN_A_ROW
 from jaxcert.certificates._question import MEAN_ROWS
 from jaxcert.cli import _console
 from jaxcert.cli._answer_files import write_outputs
@@ -26,6 +26,7 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._exact_check import check_witnessed
 from jaxcert.report._in_words import certified_columns, observed_means
+from jaxcert.report._protocol_check import of_files
 from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables import ReturnsFile
@@ -100,7 +101,7 @@ def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str],
     # Of rows, curves and advice alike.
     settings |= {name: value for name, value in asking.options.items() if name != question.each}
     if locked is not None:
-        locked.check_design(data[0])
+        locked.refuse(of_files(locked.protocol, data))
     show(f"certifying {len(data[0].tasks)} tasks")
     fixed = {name: None if each is None else np.asarray(each) for name, each in request.numbers.items()}
     certificates = {name: ask(QUESTIONS[name], data, each, settings) for name, each in fixed.items()}

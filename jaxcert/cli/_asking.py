@@ -12,11 +12,8 @@ from jaxcert.certificates._registry import METHODS
 from jaxcert.cli._options import SUPPORT, Command, flag, level, option, options, options_of, several, taking
 from jaxcert.cli._question_options import askable, chosen, not_taken, options_of_questions
 from jaxcert.cli._typed import typed_with
-from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import checked_options, usual_questions
 from jaxcert.report import Protocol
-from jaxcert.report._protocol_check import of_origin
-from jaxcert.tables import ReturnsFile
 
 _BOUNDS = [f"{bound.name} (0/1 returns)" if bound.binary else bound.name for bound in BOUNDS.values()]
 _OF_ONE, _OF_TWO = askable(1), askable(2)
@@ -185,8 +182,7 @@ class Locked(NamedTuple):
         """The protocol's question and settings; a contradiction is an error."""
         self.check({"thresholds": asking.threshold, "safeties": asking.safety, **asking.settled})
         settled = {name: getattr(self.protocol, name) for name in _SETTLED}
-        asking = asking._replace(threshold=self.protocol.thresholds, safety=self.protocol.safeties, **settled)
-        return asking if QUESTIONS[self.protocol.asked].takes("method") else asking._replace(method=None)
+        return asking._replace(threshold=self.protocol.thresholds, safety=self.protocol.safeties, **settled)
 
     def roles(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The roles of columns, which an option must not contradict."""
@@ -194,10 +190,3 @@ class Locked(NamedTuple):
         picked = [f"--{name}" for name in _NOT_LOCKED if given[name]]
         self.refuse([f"{' and '.join(picked)} given, which a protocol does not lock"] if picked else [])
         return {**given, **{name: given[name] or getattr(self.protocol, name) for name in _COLUMNS}}
-
-    def check_design(self, data: ReturnsFile) -> None:
-        """Raise ValueError if the data, or the origin that their file states, do not fit the design."""
-        counts = data.num_rollouts.tolist()
-        other = next((count for count in counts if count != self.protocol.num_rollouts), None)
-        different = self.protocol.contradictions({"num_tasks": len(counts), "num_rollouts": other})
-        self.refuse([*different, *of_origin(self.protocol, data)])

@@ -46,8 +46,7 @@ def command(
 ) -> None:
     """Say what FILE holds and what can be asked of it, each with its command; of two files together."""
     if len(paths) > 2:
-        board = in_shell("compare", paths, ["--delta", "0.05"])
-        raise ValueError(f"{len(paths)} files are given; expected one or two, or a leaderboard: {board}")
+        raise ValueError(f"{len(paths)} files are given; expected one or two, or a leaderboard by jaxcert compare")
     reading = reading_of(roles)
     if folder := next((path for path in paths if "{" not in reading["task"] and holds_parquet(path)), None):
         asked = in_shell("certify", [folder], [])

@@ -79,7 +79,7 @@ def command(
 
 def _doubts(protocol: Protocol) -> Iterator[str]:
     """What no returns of this design could certify, and what would certify more of successes."""
-    method, support = METHODS[protocol.method], protocol.support
+    method, support = METHODS[str(protocol.method)], protocol.support
     if isinstance(protocol.beta, str) or not (method.counts_successes or method.name in COUNTING):
         return
     stated = {name: getattr(protocol, name) for name in ("delta", "thresholds", "support", "beta", "method", "bound")}

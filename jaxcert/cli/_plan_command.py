@@ -28,7 +28,7 @@ from jaxcert.planning import Plan, allocated, plan, plan_difference, plan_suite,
 from jaxcert.planning._designs import DESIGNS
 from jaxcert.questions._ask import check_others_finished
 from jaxcert.report._protocol_check import protocol_of
-from jaxcert.returns._required import requirements_of
+from jaxcert.returns._required import sides_of
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
 
@@ -53,8 +53,7 @@ class Planning(NamedTuple):
         "LINE", "In place of --threshold and --support, as in `jaxcert certify`, for columns of PILOT (repeatable)."
     )
     safety: list[Any] | None = several("S", "Wanted safety; several for the table")
-    budget: float | None = option("C", "What may be spent in all, where a rollout costs 1.")
-    cost_per_task: float = option("C", "Cost of a task besides its rollouts.", default=0.0)
+    cost_per_task: float = option("C", "Cost of a task besides its rollouts, each of which costs 1.", default=0.0)
     power: float = option("P", "Wanted probability of the certificate.", default=0.9)
     max_rollouts: int = option("M", "Most rollouts per task to consider.", default=100)
     design: list[str] | None = option("NAME", f"Only these of {', '.join(DESIGNS)} (repeatable).")
@@ -84,7 +83,7 @@ _SIMULATED = {"support", "threshold", "power", "max_rollouts", "seed", *RoleOpti
 # The options that a plan takes, besides delta and PILOT.
 _TAKEN = {
     _TABLE: {"threshold", "safety", "design"},
-    _NEW_TASKS: _SIMULATED | {"requirement", "safety", "budget", "cost_per_task", "design", "lock", "strata"},
+    _NEW_TASKS: _SIMULATED | {"requirement", "safety", "cost_per_task", "design", "lock", "strata"},
     _LIST: _SIMULATED | {"good"},
     _OF_TWO: _SIMULATED | {"against", "suite"},
 }
@@ -141,11 +140,15 @@ def _planned(kind: str, asked: Planning, data: Sequence[ReturnsFile], *, of_fixe
         return plan_difference(a.returns, b.returns, threshold, listed=asked.suite, **stated)
     known: Any = data[0].returns
     if asked.requirement:
-        known = {name: each.returns for name, each in zip(requirements_of(asked.requirement), data, strict=True)}
+        known = {name: each.returns for name, each in zip(_metrics(asked), data, strict=True)}
         stated["requirements"] = asked.requirement
     designs = asked.design or (_of_fixed_rollouts(known) if of_fixed and not asked.requirement else [])
-    stated |= {name: getattr(asked, name) for name in ("threshold", "budget", "cost_per_task")}
+    stated |= {name: getattr(asked, name) for name in ("threshold", "cost_per_task")}
     return plan(known, safety=(asked.safety or [None])[0], designs=tuple(designs) or None, **stated)
+
+
+def _metrics(asked: Planning) -> list[str]:
+    return [*dict.fromkeys(side.metric for side in sides_of(asked.requirement))]
 
 
 def _of_fixed_rollouts(known: Any) -> list[str]:
@@ -157,7 +160,7 @@ def _of_fixed_rollouts(known: Any) -> list[str]:
 def _pilots(asked: Planning, policies: Sequence[PolicySource], reading: dict[str, Any]) -> list[ReturnsFile]:
     """The returns of one or two policies, or of each metric, with equally many rollouts of each task."""
     if asked.requirement:
-        data = [policies[0].read(**columns) for columns in columns_of([*requirements_of(asked.requirement)], reading)]
+        data = [policies[0].read(**columns) for columns in columns_of(_metrics(asked), reading)]
     else:
         data = as_stated(read_all(policies, **reading), asked.support) if policies else []
         check_others_finished(data[1:])

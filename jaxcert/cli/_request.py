@@ -179,7 +179,8 @@ def check_listed(
     needed = {"--threshold": [at]} if at else {}
     a_list = typed_with({**missing, **needed, "--suite": []}, without=["--margin"] if data[1:] else [])
     a_sample = typed_with({**missing, "--sampled": []})
-    same = [each for each in QUESTIONS.values() if each.listed and each.shortcut == question.shortcut is not None]
+    alike = (each for each in QUESTIONS.values() if each.listed and each.each == question.each)
+    same = [each for each in alike if each.shortcut == question.shortcut is not None]
     drawn = "drawn at random from the tasks that new ones come from"
     if same or len(data) > 1:
         which = f". Is it the list itself that counts? {a_list}. Or were they {drawn}? {a_sample}"

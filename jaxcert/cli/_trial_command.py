@@ -13,11 +13,10 @@ from jaxcert.cli._outputs import Outputs, write_plot
 from jaxcert.cli._typed import refuse_both, typed_among
 from jaxcert.report import certificate_document, document_text, trial_records
 from jaxcert.report._exact_check import proof_command
-from jaxcert.report.plots._line_plots import plot_pairs
+from jaxcert.report.plots._curve_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._declared import outcomes_of
 from jaxcert.rollouts._paired_trials import open_trials
-from jaxcert.rollouts._rounds import SCHEDULES
 
 # More than anybody tries by hand: a slip of the pen.
 _MOST_TASKS = 10_000
@@ -32,13 +31,12 @@ class OfTasks(NamedTuple):
     beta: float = option("P", "Probability with which a task below a threshold may pass.", default=0.05)
     give_up: float | None = option("W", "Leave a task with less evidence; by default 0.5, or 0.1.")
     max_trials: int | None = option("M", "Leave a task after so many; for successes by default 100.")
-    schedule: str = option("NAME", f"Which task `next` advises: one of {', '.join(SCHEDULES)}.", default="closest")
 
     def start(self, log: Path, *, successes: bool, **settings: Any) -> Trials:
         """A log of trials of tasks."""
         if not self.threshold:
             raise ValueError("expected --threshold, the performance to certify, or --policies A,B")
-        own = {name: getattr(self, name) for name in ("beta", "give_up", "max_trials", "schedule")}
+        own = {name: getattr(self, name) for name in ("beta", "give_up", "max_trials")}
         return Trials.start(log, _labels(self.tasks), self.threshold, successes=successes, **own, **settings)
 
 
@@ -159,7 +157,7 @@ def next_task(log: Path = LOG) -> None:
 
 
 @group.command("status")
-@with_group("outputs", Outputs, without=["report", "names", "title"])
+@with_group("outputs", Outputs, without=["witness", "report", "names", "title"])
 def trial_status(log: Path = LOG, *, outputs: Outputs) -> None:
     """Say how far LOG has come, and what is certified so far; of policies --plot draws the evidence after each pair."""
     outputs.check(("LOG", log))
@@ -168,7 +166,7 @@ def trial_status(log: Path = LOG, *, outputs: Outputs) -> None:
         if not isinstance(found, Trials):
             proof = f"jaxcert verify {shlex.quote(str(log))}, or {proof_command(log)}"
             raise ValueError(f"{log}: --json is for tasks; of pairs the log is the proof: {proof}")
-        document = document_text(certificate_document(trial_records(found, witness=outputs.witness)))
+        document = document_text(certificate_document(trial_records(found)))
         if outputs.record is None:
             print(document, end="")
             return

@@ -225,7 +225,7 @@ def test_a_page_shows_no_paths(tmp_path):
         "C:\\{}",
         "org/{}-7b",
     )
-    told = "names of policies, groups or strata are paths, which a page does not show"
+    told = "names of policies, groups, strata or columns are paths, which a page does not show"
     for place in places:
         policies = [place.format(each) for each in "ab"]
         rows = [(f"t{i}x", j, int((i + j) % 4 > 0), each) for i in range(20) for j in range(4) for each in policies]

@@ -12,7 +12,7 @@ import pytest
 from cli_harness import refused, session
 
 from jaxcert.report.check_trials import check_pairs
-from jaxcert.report.plots._line_plots import plot_pairs
+from jaxcert.report.plots._curve_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials
 
 pytest.importorskip("filelock")

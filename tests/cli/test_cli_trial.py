@@ -103,31 +103,27 @@ def test_the_certificate_in_a_file_and_the_log_that_proves_it(log, tmp_path):
             trials.add(label, True)
     trials.undo("door opened")
     out = said("status", log, "--json", file)
-    left_out, counted = read_certificate(file)["certificates"]
-    assert json.loads(said("status", log, "--json", "-"))["certificates"] == [left_out, counted]
-    for record, run in ((left_out, trials.run()), (counted, trials.run(count_withdrawn=True))):
-        assert record["rows"][0]["num_violations"] == 4 == int(run.certificate.num_violations[0])
-        assert record["rows"][0]["sentence"] in out
-        assert record["rollouts"]["declared"]["tasks"] == LABELS
-        withdrawn = {"number": 153, "task": "p9", "value": 1.0, "why": "door opened"}
-        assert record["rollouts"]["withdrawn"] == [withdrawn]
-        assert record["rollouts"]["num_trials"] == 152
-        assert "the probability of success is at least 0.8" in record["rows"][0]["sentence"]
-    assert "holds only if none of them was withdrawn because of how it went" in left_out["rollouts"]["withdrawn_are"]
-    assert "for whatever reason" in counted["rollouts"]["withdrawn_are"]
+    (record,) = read_certificate(file)["certificates"]  # counts what was withdrawn
+    assert json.loads(said("status", log, "--json", "-"))["certificates"] == [record]
+    run = trials.run(count_withdrawn=True)
+    assert record["rows"][0]["num_violations"] == 4 == int(run.certificate.num_violations[0])
+    assert record["rows"][0]["sentence"] in out
+    assert record["rollouts"]["declared"]["tasks"] == LABELS
+    withdrawn = {"number": 153, "task": "p9", "value": 1.0, "why": "door opened"}
+    assert record["rollouts"]["withdrawn"] == [withdrawn]
+    assert record["rollouts"]["num_trials"] == 152
+    assert "the probability of success is at least 0.8" in record["rows"][0]["sentence"]
+    assert "for whatever reason" in record["rollouts"]["withdrawn_are"]
     assert "1 withdrawn (door opened): the above holds only if none was withdrawn because of how it went." in out
     assert "at 0.8: 8 of 12 tasks passed, 4 may still pass, after at least 52 more trials; then 0.7674 is" in out
-    assert left_out["rollouts"]["last_hash"] == trials.last_hash
+    assert record["rollouts"]["last_hash"] == trials.last_hash
     assert "stopped by themselves" in refused("verify", file, log)
-    assert said("status", log, "--json", file, "--force", "--witness") == out
-    (proven,) = read_certificate(file)["certificates"]  # the one that counts what was withdrawn
-    assert proven["rows"][0]["witness"]["rollouts"] == [17] * 8 + [None] * 4
-    assert proven["rollouts"] == counted["rollouts"]
-    assert proven["settings"]["beta"] == 0.05
+    assert record["rows"][0]["witness"]["rollouts"] == [17] * 8 + [None] * 4
+    assert record["settings"]["beta"] == 0.05
     trials.add("p10", False)
     status, out, err = command("verify", "--exact", file, log)
     assert (status, err) == (0, "")
-    assert out.startswith(f"proven: certificate 1, row 1 of 1: {proven['rows'][0]['sentence']}\nWhat remains")
+    assert out.startswith(f"proven: certificate 1, row 1 of 1: {record['rows'][0]['sentence']}\nWhat remains")
     log.write_text(log.read_text().replace("true", "false", 40))
     assert "line 1 of the log has another hash" in refused("verify", "--exact", file, log)
 

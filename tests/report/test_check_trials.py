@@ -124,6 +124,21 @@ def cases(tmp_path_factory):
     return Cases(make)
 
 
+@pytest.mark.parametrize("name", BASES)
+def test_a_log_is_of_no_group_of_rows(cases, name):
+    """A log has no columns, by which its trials would be some of others."""
+    case, record = cases[name], record_of(cases[name])
+    returns = read_log(case.returns, record["data"]["sha256"])
+    roles = {"where": ["robot = each"], "group": "robot = each"}
+    said = {
+        ("rows", i, "sentence"): row["sentence"].replace(": ", ", where robot = each: ", 1)
+        for i, row in enumerate(record["rows"])
+    }
+    other = with_entries(record, {("data", "roles"): roles, **said})
+    with pytest.raises(ValueError, match="its log is read in another way"):
+        list(check_trials.check(with_record(case.certificate, other).read_bytes(), lambda _: returns))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_what_is_certified_is_accepted_and_no_smaller_risk(name):
