@@ -89,7 +89,6 @@ __all__ = [
     "certify_suite_requirements",
     "certify_tail",
     "certify_weighted",
-    "consecutive_successes_threshold",
     "from_frame",
     "from_lists",
     "from_xarray",
@@ -114,7 +113,7 @@ if not TYPE_CHECKING:  # which know the names from above
         rooms = (importlib.import_module(f"jaxcert.{room}") for room in _ROOMS if name in __all__)
         room = next((room for room in rooms if name in room.__all__), None)
         if room is not None:
-            return getattr(room, name)
+            return globals().setdefault(name, getattr(room, name))
         if name in _packages():
             return importlib.import_module(f"jaxcert.{name}")
         raise AttributeError(f"module 'jaxcert' has no attribute {name!r}")

@@ -1,7 +1,9 @@
 """Every certificate, for the requirements on every public function on arrays."""
 
+import dataclasses
 import functools
 
+import jax.numpy as jnp
 import numpy as np
 from subject import HITS, LEVELS, NAMES, OTHERS, RETURNS, SAFETIES, WORST, Subject, of
 
@@ -45,12 +47,14 @@ def _anytime(returns, thresholds, delta, **validate):
     return certify_anytime(returns, thresholds, delta=delta, support=(-1.0, 2.0), **validate)
 
 
-def _band(lower, beta, end, **validate):
-    return certify_lower_bounds_band(lower, None, beta=beta, delta=0.2, low=end, **validate)
+def _band(lower, beta, **validate):
+    return certify_lower_bounds_band(lower, None, beta=beta, delta=0.2, **validate)
 
 
 def _tail(lower, beta, end, shares, **validate):
-    return certify_tail(_band(lower, beta, end, **validate), shares, **validate)
+    band = _band(lower, beta, **validate)
+    known = dataclasses.replace(band, low=jnp.asarray(end, band.thresholds.dtype))
+    return certify_tail(known, shares, **validate)
 
 
 def _requirements(certify_all, reward, cost, least, most, delta, high, **validate):
@@ -96,7 +100,7 @@ CERTIFICATES |= {
     "certify_sequential": of(certify_sequential, f"returns {ASKED}", beta=(0.5, 0.3), give_up=0.1),
     "certify_anytime": Subject(_anytime, (RETURNS[0], LEVELS[0], 0.1), (RETURNS[1], LEVELS[1], 0.2)),
     "certify_band": of(certify_band, "returns thresholds beta low high", beta=(0.1, 0.3), delta=0.2),
-    "certify_lower_bounds_band": Subject(_band, (WORST[0], 0.1, 0.0), (WORST[1], 0.3, -1.0)),
+    "certify_lower_bounds_band": Subject(_band, (WORST[0], 0.1), (WORST[1], 0.3)),
     "certify_tail": Subject(_tail, (WORST[0], 0.1, 0.0, SAFETIES[0]), (WORST[1], 0.3, -1.0, SAFETIES[1])),
     "certify_interval": of(certify_interval, f"returns {ASKED}", beta=(0.1, 0.2), complete=True),
     **{
@@ -122,10 +126,8 @@ for _name, _frequencies in (("even", None), ("other", {0: 0.25, 1: 0.75})):
     _how = {"beta": (0.3, 0.4), "strata": np.arange(8) % 2, "frequencies": _frequencies} | NARROW
     CERTIFICATES[f"certify_stratified-{_name}"] = of(certify_stratified, f"returns {ASKED}", **_how)
 for _name, _how in SUPPORTS.items():
-    _how, _betas = _how | {"bound": _name}, (np.array([0.05, 0.3]), np.array([0.1, 0.4]))
-    CERTIFICATES[f"certify_suite-{_name}"] = of(
-        certify_suite, "returns thresholds betas delta low high", betas=_betas, **_how
-    )
+    _how = _how | {"bound": _name}
+    CERTIFICATES[f"certify_suite-{_name}"] = of(certify_suite, "returns thresholds delta low high", **_how)
     CERTIFICATES[f"certify_suite_mean-{_name}"] = of(certify_suite_mean, "returns delta low high", **_how)
     CERTIFICATES[f"certify_each_task-{_name}"] = of(
         certify_each_task, "returns thresholds delta low high", delta=(0.9, 0.8), **_how

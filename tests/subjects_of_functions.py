@@ -10,7 +10,6 @@ from jaxcert import (
     baselines,
     binomial_epsilon,
     bounds,
-    consecutive_successes_threshold,
     numerics,
     scenario_epsilon,
     shifted_epsilon,
@@ -46,9 +45,6 @@ TAILS = {
     name: Subject(getattr(numerics, name), (np.arange(5), 20, 0.1), (np.arange(3, 8), 30, 0.3))
     for name in ("binomial_cdf", "binomial_sf", "clopper_pearson_lower", "clopper_pearson_upper")
 }
-TAILS["consecutive_successes_threshold"] = Subject(
-    consecutive_successes_threshold, (np.array([0.5, 0.9]), 5), (np.array([0.3, 1.0]), 2)
-)
 
 
 class Density:

@@ -235,7 +235,6 @@ KINDS = (
     Kind("certify_episode, all", episode),
     Kind("certify_episode, first", lambda world, data: episode(world, _first_of_each(data))),
     Kind("certify_suite", suite),
-    Kind("certify_suite, one level", _with(suite, betas=BETA)),
     Kind("certify_suite, successes", _with(suite, bound="clopper_pearson"), binary=True),
     Kind("certify_each_task", each_task),
     Kind("certify_each_task, complete", _with(each_task, complete=True)),

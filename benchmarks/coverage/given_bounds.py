@@ -68,7 +68,7 @@ def _by_method(method: str, beta: float) -> Counted:
 
 
 def _auto(p: jax.Array) -> jax.Array:
-    levels = chosen_levels(BINOMIAL, DELTA, N, np.dtype(np.float32))
+    levels = chosen_levels(BINOMIAL, np.float32(DELTA), N)
     lower = jnp.where(p[None] <= levels.betas[:, None, None], jnp.float32(THRESHOLD), 0)
     wanted = jnp.asarray([THRESHOLD], jnp.float32)
     return _best(lower, wanted, *levels, jnp.float32(DELTA))

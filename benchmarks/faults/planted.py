@@ -61,15 +61,15 @@ min-for-max-of-risks certificates/_scenario.py
 - jnp.maximum(printed.epsilon, inflate(risk, beta))
 + jnp.minimum(printed.epsilon, inflate(risk, beta))
 delta-for-half-of-it certificates/_interval.py
-- delta * delta.dtype.type(0.5)
-+ delta
+- part_of(levels[-1], sample.dtype.type(0.5))
++ levels[-1]
 delta-not-divided-by-levels certificates/_counting.py
 - solve(method.tail, violations, n, levels, delta_each, table, size=lower.shape[-1])
 + solve(method.tail, violations, n, levels, delta, None, size=lower.shape[-1])
 soft-risk-not-rounded certificates/_averages.py
 - risk = quotient(loss, rest) * (1 + 6 * unit_roundoff(loss.dtype))
 + risk = quotient(loss, rest)
-min-for-max-over-levels certificates/_attained_limits.py
+min-for-max-over-levels certificates/_safety_level.py
 - jnp.where(allowed > 0, -reached, jnp.inf)
 + jnp.where(allowed > 0, reached, jnp.inf)
 one-success-too-many numerics/_mixture_limit.py
@@ -79,8 +79,8 @@ crossings-off-by-one numerics/_crossing.py
 - crossed = k - low + 1
 + crossed = k - low
 fewer-pairs certificates/_ranking.py
-- whole / num_pairs
-+ whole / (num_pairs // 2)
+- 1 / num_pairs
++ 1 / (num_pairs // 2)
 radius-of-chi2-without-root certificates/_shift.py
 - jnp.sqrt(radius) * jnp.sqrt(epsilon * (1 - epsilon))
 + radius * jnp.sqrt(epsilon * (1 - epsilon))
@@ -96,10 +96,10 @@ any-delta-for-strata certificates/_method.py
 all-but-one-in-strata certificates/_counting.py
 - sample.num_tasks - 1
 + sample.num_tasks
-any-requirement-for-all certificates/_met.py
+any-requirement-for-all certificates/_intersection.py
 - jnp.all(passes, axis=-3)
 + jnp.any(passes, axis=-3)
-smallest-level-of-requirements certificates/_met.py
+smallest-level-of-requirements certificates/_intersection.py
 - jnp.max(levels, axis=-3)
 + jnp.min(levels, axis=-3)
 most-for-least certificates/_required_metrics.py

@@ -7,7 +7,6 @@ from jaxcert.certificates._certify import certify, certify_lower_bounds
 from jaxcert.certificates._each_task import certify_each_task
 from jaxcert.certificates._episode import EpisodeCertificate, certify_episode
 from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
-from jaxcert.certificates._in_a_row import consecutive_successes_threshold
 from jaxcert.certificates._interval import certify_interval
 from jaxcert.certificates._mean import MeanCertificate, certify_mean
 from jaxcert.certificates._method import Solution, binomial_epsilon
@@ -66,7 +65,6 @@ __all__ = [
     "certify_tail",
     "certify_weighted",
     "confidence",
-    "consecutive_successes_threshold",
     "floor_figures",
     "floor_to",
     "scenario_epsilon",

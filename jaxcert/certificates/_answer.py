@@ -156,26 +156,19 @@ class Answer:
         sizes = {f"axis_{i}": size for i, size in enumerate(self.batch_shape)}
         sizes |= dict(zip(rows, np.shape(getattr(self, first))[-len(rows) :], strict=False))
         shape = tuple(sizes.values())
-        arrays, axes = self._arrays(), {name: field.metadata.get("axes") for name, field in fields.items()}
-        columns_of = {name: fields[name].metadata.get("column") or name for name in arrays}
-        places = zip(sizes, np.indices(shape), strict=True)
-        # A column with the name of its axis labels it.
-        labelled = {column for name, column in columns_of.items() if axes[name] == (column,)}
-        columns: dict[str, Any] = {name: place.ravel() for name, place in places if name not in labelled}
+        # A field with the name of its axis takes the place of the numbers along it.
+        columns: dict[str, Any] = dict(zip(sizes, map(np.ravel, np.indices(shape)), strict=True))
         # The fields with one entry per row first, then the settings.
-        each = [name for name in arrays if own[name] == rows and axes[name]]
-        settings = {name for name, field in fields.items() if field.metadata.get("static") and not axes[name]}
-        single = [name for name in fields if (name in settings or name in arrays) and not own[name]]
-        for name in dict.fromkeys([*each, *single]):
+        for name in sorted(fields, key=lambda name: own[name] != rows):
             values = self._written(name, getattr(self, name))
-            if values is None:
+            if values is None or isinstance(values, Answer) or own[name] not in ((), rows):
                 continue
             if isinstance(values, np.ndarray):
                 whole = values.reshape((*values.shape, *(1,) * (len(rows) - len(own[name]))))
                 values = np.broadcast_to(whole, shape).ravel()
             elif isinstance(values, tuple):
                 values = ", ".join(map(str, values))  # one setting
-            columns[columns_of.get(name, name)] = values
+            columns[fields[name].metadata.get("column") or name] = values
         columns["status"] = pandas.Categorical.from_codes(columns["status"], STATUSES)
         return pandas.DataFrame(columns)
 
@@ -199,7 +192,8 @@ class Answer:
         return self._decimals[name](value)
 
     def __repr__(self) -> str:
-        return "\n".join(self._lines()) if self._is_single() else f"{kind_of(self)}, of shape {self.status.shape}"
+        is_single = holds_values(self) and self.status.ndim == len(self._own("status"))
+        return "\n".join(self._lines()) if is_single else f"{kind_of(self)}, of shape {self.status.shape}"
 
     def _lines(self) -> list[str]:
         """A sentence for each row, or for the first and the last of many."""
@@ -214,10 +208,6 @@ class Answer:
         """The topics that it does not cover, in words."""
         listed = getattr(self, "source", SAMPLED) == LISTED
         return "tasks that are not in the list, or a single episode" if listed else "a single task or episode"
-
-    def _is_single(self) -> bool:
-        """Whether it can be read, and has no batch axes."""
-        return holds_values(self) and self.status.ndim == len(self._own("status"))
 
     def _told(self, index: int) -> str:
         """A row in words, without how sure it is."""

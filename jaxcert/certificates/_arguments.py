@@ -14,8 +14,7 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._method import Levels, Method
 from jaxcert.numerics._calibration import calibrated
-from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import cast_host, cast_level, compute_dtype, in_unit, known, unit_roundoff
+from jaxcert.numerics._rounding import cast_host, compute_dtype, in_unit, known, unit_roundoff
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import as_successes, is_successes, probability
 from jaxcert.returns._sample import Sample, padded_to, power_of_two, sample_of_numbers
@@ -49,9 +48,9 @@ def levels_of(
     if sample.is_summary and not method.summaries:
         raise ValueError("returns are a summary, without single rollouts; this method needs an array")
     checks, n = {"validate": validate, "scalar": True}, int(sample.num_tasks)
-    if chooses and is_auto(beta) and (method.choice or method.counts_successes):
-        beta = chosen_levels(method, delta, n, sample.dtype) if method.choice else None
     delta = probability("delta", delta, sample.dtype, "down", **checks)
+    if chooses and is_auto(beta) and (method.choice or method.counts_successes):
+        beta = chosen_levels(method, delta, n) if method.choice else None
     beta = method.default_beta(delta, n, sample.num_rollouts) if beta is None else beta
     if beta is None or isinstance(beta, Levels):
         return delta, beta
@@ -63,11 +62,11 @@ def is_auto(beta: Any) -> bool:
     return isinstance(beta, str) and beta == AUTO
 
 
-def chosen_levels(method: Method, delta: Any, num_tasks: int, dtype: np.dtype) -> Levels:
+def chosen_levels(method: Method, delta: Any, num_tasks: int) -> Levels:
     """The levels among which a method chooses for "auto"."""
     betas = method.choice
-    each = divided(delta, dtype, len(betas), lambda whole: calibrated(num_tasks, whole, betas))
-    return Levels(np.asarray(betas, dtype), each)
+    each = divided(delta, len(betas), lambda whole: calibrated(num_tasks, whole, betas))
+    return Levels(np.asarray(betas, delta.dtype), each)
 
 
 def bound_for(name: str | None, returns: Any, support: Any, where: Any) -> tuple[Bound, Any]:
@@ -76,16 +75,22 @@ def bound_for(name: str | None, returns: Any, support: Any, where: Any) -> tuple
     return choose("bound", default_bound(name, returns), BOUNDS), returns
 
 
-def divided(delta: Any, dtype: np.dtype, parts: int, exact: Callable[[float], float]) -> Any:
+def divided(delta: Any, parts: int, exact: Callable[[float], float]) -> Any:
     """A delta for each of several events, rounded down: exact(delta) if it can be read, else delta / parts."""
-    if np.ndim(delta):
-        raise ValueError(f"delta has shape {np.shape(delta)}; expected a scalar")
-    if is_concrete(delta):
-        below = float(cast_host(np.asarray(delta, np.float64), dtype, "down"))
-        each = exact(below) if 0 < below < 1 else np.nan
-        return cast_host(np.asarray(each), dtype, "down")
-    below, size = cast_level(delta, dtype, "down"), jnp.asarray(parts, dtype)
-    return jnp.where(in_unit(below), quotient(below, size) * (1 - 8 * unit_roundoff(dtype)), jnp.nan)
+    if not is_concrete(delta):
+        return part_of(delta, np.asarray(1 / parts, delta.dtype))
+    whole = float(delta)
+    return cast_host(np.asarray(exact(whole) if 0 < whole < 1 else np.nan), delta.dtype, "down")
+
+
+def part_of(delta: Any, share: Any) -> Any:
+    """A share of delta, rounded down, for shares of its type to nearest; all of it for a share of 1.
+
+    NaN for an invalid delta, a part of which might be a valid one.
+    """
+    xp = np if is_concrete(delta, share) else jnp
+    whole = xp.where(in_unit(delta), delta, delta.dtype.type(np.nan))
+    return xp.where(share < 1, whole * share * delta.dtype.type(1 - 8 * unit_roundoff(delta.dtype)), whole)
 
 
 def given_bounds(

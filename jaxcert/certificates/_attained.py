@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxcert.bounds._bound import Bound, finish, rollouts_of, usable
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON, successes_of
-from jaxcert.certificates._arguments import divided
+from jaxcert.certificates._arguments import divided, part_of
 from jaxcert.certificates._averages import Solve, by_weights, ratios_of
 from jaxcert.certificates._counting import any_of, best_of, count_violations, fields_of_best
 from jaxcert.certificates._levels import (
@@ -166,26 +166,25 @@ GRID = np.arange(1, 200) / 200
 NUM_NUMBERS = 16
 
 
-def attained_level(delta: Any, num_tasks: int, num_rollouts: int, dtype: np.dtype) -> Any:
+def attained_level(delta: Any, num_tasks: int, num_rollouts: int) -> Any:
     """Eta for all numbers of successes together, rounded down: delta / m, or equal local levels' eta if larger."""
 
     def exact(known: float) -> float:
         return max(math.nextafter(known / num_rollouts, 0.0), local_level(num_tasks, known))
 
-    return divided(delta, dtype, min(num_rollouts, num_tasks), exact)
+    return divided(delta, min(num_rollouts, num_tasks), exact)
 
 
 def fields_of_band(sample: Sample, thresholds: Any, delta: Any) -> dict[str, Any]:
     """From returns of 0 and 1 and thresholds [t] to the fields of certificates [..., t]."""
     if sample.is_full:
         n, m = int(sample.num_tasks), sample.num_rollouts.astype(sample.dtype)
-        level = attained_level(delta, n, int(sample.num_rollouts), sample.dtype)
+        level = attained_level(delta, n, int(sample.num_rollouts))
         places = np.arange(NUM_NUMBERS, dtype=thresholds.dtype)
         enough = known_enough(_tried, m, thresholds[:, None], places)
         tried = Tried(enough, level, table_of(TAIL, n, sample.tasks[-1], level))
     else:
-        level = divided(delta, sample.dtype, NUM_NUMBERS, lambda known: known / NUM_NUMBERS * (1 - 2.0**-50))
-        tried = None
+        level, tried = part_of(delta, sample.dtype.type(1 / NUM_NUMBERS)), None
     fields = _band(*placed((sample, thresholds, delta, shown_at(sample), tried)))
     return fields | {"thresholds": thresholds, "delta": delta, "level": level, "low": sample.low}
 

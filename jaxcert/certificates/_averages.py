@@ -30,27 +30,24 @@ def bound_over_tasks(
 ) -> tuple[Bound, Sample, dict[str, Any]]:
     """The bound over tasks with that name, the sample, and in words of an answer what its mean is of, over which tasks.
 
-    The exact bound is the default of one success of each task.
-
     The mean over weighted tasks needs b, since weights multiply the distance to it; no mean needs b if averages count
     only up to a cap (``capped``).
     """
     returns = as_successes(returns, support, where, name)
-    of_trials = is_one_trial_each(returns)
-    name = name or default_bound(None, returns if of_trials else ())
-    needs = bound = CLOPPER_PEARSON
-    if not (of_trials and name == CLOPPER_PEARSON.name):
-        bound = choose("bound", name, OVER_TASKS)
+    needs = bound = mean_bound(name, returns)
+    if not bound.binary:
         needs_width = (bound.needs_width or isinstance(returns, Weighted)) and not capped
-        needs = Needs(name, needs_width=needs_width, averages=True, weights=True)
-    words = {"quantity": quantity_of(name, returns), "source": source_of(returns)}
+        needs = Needs(bound.name, needs_width=needs_width, averages=True, weights=True)
+    words = {"quantity": quantity_of(bound.name, returns), "source": source_of(returns)}
     return bound, sample_of(needs, returns, support, where, validate), words
 
 
-def is_one_trial_each(returns: Any) -> bool:
-    """Whether they are returns [..., n, 1], of one rollout per task."""
+def mean_bound(name: str | None, returns: Any) -> Bound:
+    """The bound over tasks with that name; of returns [..., n, 1], one success of each task, the exact one, too."""
     of_numbers = not isinstance(returns, Histogram | Weighted)
-    return of_numbers and np.ndim(returns) > 1 and np.shape(returns)[-1] == 1
+    of_trials = of_numbers and np.ndim(returns) > 1 and np.shape(returns)[-1] == 1
+    name = default_bound(name, returns if of_trials else ())
+    return CLOPPER_PEARSON if of_trials and name == CLOPPER_PEARSON.name else choose("bound", name, OVER_TASKS)
 
 
 class Averages(NamedTuple):

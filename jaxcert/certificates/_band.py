@@ -1,15 +1,10 @@
 """Certificates at all thresholds together: from returns, or from lower bounds."""
 
 import functools
-import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import jax.numpy as jnp
-import numpy as np
-
 from jaxcert._types import Array, Numeric
-from jaxcert._validation import is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._arguments import (
     Returns,
@@ -28,7 +23,6 @@ from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import defaults
 from jaxcert.numerics._calibration import local_level
-from jaxcert.numerics._rounding import known
 from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Sample, sample_of
 
@@ -109,7 +103,7 @@ def certify_band(
 def _of_bounds(per_task: Bound | None, sample: Sample, row: Any, delta: Any, beta: Any, **words: Any) -> Certificate:
     """From lower bounds, at thresholds [t], or for None at the bounds themselves; eta is NaN for an invalid delta."""
     n = int(sample.num_tasks)
-    level = divided(delta, sample.dtype, n, lambda known: local_level(n, known))
+    level = divided(delta, n, lambda known: local_level(n, known))
     fields = solved(BINOMIAL, per_task, sample, padded_rows(row, sample), beta, level)
     fields |= {"delta": delta, "level": level, "low": sample.low}
     words |= {"method": EQUAL_LOCAL_LEVELS, "simultaneous": True, "question": "band"}
@@ -122,21 +116,21 @@ def certify_lower_bounds_band(
     *,
     delta: Numeric,
     beta: Numeric,
-    low: Numeric = -math.inf,
     validate: bool = True,
 ) -> Certificate:
     """Certify at all thresholds together from lower bounds that were computed elsewhere.
 
+    Their support is not known here, so that ``certify_tail`` of it has no means.
+
     Args:
         lower_bounds, beta: as in ``certify_lower_bounds``.
         thresholds, delta, validate: as in ``certify_band``.
-        low: the lower end of the support, which no performance is below; ``certify_tail`` needs it for means.
 
     Returns:
         A ``Certificate`` with arrays [..., t] and ``bound`` "given".
 
     Raises:
-        ValueError: as ``certify_lower_bounds`` and ``certify_band``, and for a low that is no number below infinity.
+        ValueError: as ``certify_lower_bounds`` and ``certify_band``.
 
     Example:
         >>> import jax.numpy as jnp
@@ -145,17 +139,8 @@ def certify_lower_bounds_band(
         0.0402 0.1938
     """
     sample, delta, beta = given_bounds(lower_bounds, delta, beta, validate, zero_beta=True)
-    dtype = sample.dtype
-    row = None if thresholds is None else prepare_thresholds(thresholds, dtype, validate)
-    require_real("low", low)
-    if np.ndim(low):
-        raise ValueError(f"low has shape {np.shape(low)}; expected a scalar")
-    if validate and is_concrete(low):
-        end = np.asarray(low, np.float64)
-        refuse("low", end, end < np.inf, "a number, or -inf if it is not known")
-    rounded = known(low, dtype, "down")
-    end = (np if is_concrete(low) else jnp).where(rounded < np.inf, rounded, np.asarray(-np.inf, dtype))
-    return _of_bounds(None, sample.replace(low=end), row, delta, beta, bound="given")
+    row = None if thresholds is None else prepare_thresholds(thresholds, sample.dtype, validate)
+    return _of_bounds(None, sample, row, delta, beta, bound="given")
 
 
 BAND = Question(

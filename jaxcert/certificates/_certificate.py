@@ -143,15 +143,6 @@ class Certificate(ByThreshold):
             return _MINUS
         return {SAMPLED: "", REWEIGHTED: "reweighted tasks"}.get(self.source, "tasks from strata")
 
-    @property
-    def _new_task(self) -> str:
-        """The tasks that it is about."""
-        if self.sampled is None:
-            return new_task_from(self.source)
-        # A smaller radius is covered, so it is rounded down.
-        one = f"the {self.source} one" if self.source in (SAMPLED, REWEIGHTED) else f"that of tasks from {self.source}"
-        return f"a new task from {_NEAR[str(self.divergence)].format(floor_figures(float(self.radius)), one)}"
-
     def _decimal(self, name: str, value: Any) -> str:
         """An upper end does not hold at a lower threshold, below the float before it."""
         shown, held = super()._decimal(name, value), np.asarray(value)
@@ -163,7 +154,13 @@ class Certificate(ByThreshold):
     def _told(self, index: int) -> str:
         safety, status = self._held(index, "safety", "status")
         shown = self._decimal("thresholds", np.asarray(self.thresholds)[index])
-        words = f"on {self._new_task}, the {self.quantity} is at least {shown} with"
+        task = new_task_from(self.source)
+        if self.sampled is not None:
+            known = self.source in (SAMPLED, REWEIGHTED)
+            one = f"the {self.source} one" if known else f"that of tasks from {self.source}"
+            # A smaller radius is covered, so it is rounded down.
+            task = f"a new task from {_NEAR[str(self.divergence)].format(floor_figures(float(self.radius)), one)}"
+        words = f"on {task}, the {self.quantity} is at least {shown} with"
         if not safety > 0 if self.safety_upper is None else status == Status.VACUOUS:
             return nothing(f"{with_article(self.quantity)} of at least {shown}")
         if self.safety_upper is not None:

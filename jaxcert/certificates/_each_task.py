@@ -11,13 +11,13 @@ import numpy as np
 
 from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, both_sides, check_complete, task_bounds, upper_bounds
-from jaxcert.certificates._arguments import Returns, bound_for, padded_rows, thresholds_of
+from jaxcert.certificates._arguments import Returns, bound_for, padded_rows, part_of, thresholds_of
 from jaxcert.certificates._attained import counted
 from jaxcert.certificates._certificate import answer
 from jaxcert.certificates._counting import reached, valid_rows
+from jaxcert.certificates._episode import IN_A_ROW, in_a_row
 from jaxcert.certificates._figures import status_where
-from jaxcert.certificates._in_a_row import IN_A_ROW, in_a_row
-from jaxcert.certificates._levels import part_of, with_level
+from jaxcert.certificates._levels import with_level
 from jaxcert.certificates._question import Option, Question, Rows
 from jaxcert.certificates._suite import SuiteCertificate
 from jaxcert.numerics._batches import in_front

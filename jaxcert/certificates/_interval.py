@@ -11,13 +11,13 @@ import numpy as np
 from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_open_unit, is_concrete
 from jaxcert.bounds._bound import Bound, both_sides, check_complete, task_bounds, upper_bounds
-from jaxcert.certificates._arguments import bound_for, levels_of, padded_rows, thresholds_of
+from jaxcert.certificates._arguments import bound_for, levels_of, padded_rows, part_of, thresholds_of
 from jaxcert.certificates._certificate import Certificate, Status, answer, quantity_of
 from jaxcert.certificates._counting import bad_levels, count_violations, fields_of_bounds
 from jaxcert.certificates._method import BINOMIAL, TAIL, solve, table_of
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import complement_down, complement_up, in_unit, next_down, unit_roundoff
+from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed, sample_of_numbers
@@ -97,17 +97,11 @@ def _of_both(
     per_task: Bound | None, sample: Sample, raised: Sample, row: Any, levels: tuple, **words: Any
 ) -> Certificate:
     """From both ``task_bounds`` of two samples, or from numbers that are such bounds, at thresholds [t]."""
-    rows, half = padded_rows(row, sample), half_of(levels[-1])
+    rows, half = padded_rows(row, sample), part_of(levels[-1], sample.dtype.type(0.5))
     table = table_of(TAIL, int(sample.num_tasks), sample.tasks[-1], half)
     fields = _interval(per_task, *placed((sample, raised, rows, levels, half, table)))
     fields |= {"thresholds": rows, **dict(zip(("beta", "beta_upper", "delta"), levels, strict=True))}
     return answer(Certificate, fields, sample.num_tasks, len(row), **words, method=BINOMIAL.name, question="interval")
-
-
-def half_of(delta: Any) -> Any:
-    """The part of delta that is for one end: exact; NaN for an invalid delta, whose half might be a valid one."""
-    xp = np if is_concrete(delta) else jnp
-    return xp.where(in_unit(delta), delta * delta.dtype.type(0.5), delta.dtype.type(np.nan))
 
 
 @functools.partial(jax.jit, static_argnums=0)

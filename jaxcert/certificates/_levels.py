@@ -11,12 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
+from jaxcert.certificates._arguments import part_of
 from jaxcert.certificates._averages import Solve
 from jaxcert.certificates._counting import Best, best_of
 from jaxcert.numerics._batches import in_blocks, kept_rows
 from jaxcert.numerics._coins import coins_limit
 from jaxcert.numerics._root import halved
-from jaxcert.numerics._rounding import complement_down, in_unit, unit_roundoff
+from jaxcert.numerics._rounding import complement_down, unit_roundoff
 from jaxcert.numerics._tails import tail_up
 
 # Near which levels the numbers of successes are, with the normal quantiles of 1 minus them. Docs/tightness.md compares
@@ -96,16 +97,6 @@ def delta_shares(num_rollouts: Any, *, weighted: bool = False) -> list[Any]:
     """The share of delta of each level: a quarter for few rollouts, nearly all at the first one for many."""
     others = [1 / (4 + num_rollouts * num_rollouts / 2000)] * (2 if weighted else 3)
     return [1 - len(others) * others[0], *others]
-
-
-def part_of(delta: Any, share: Any) -> Any:
-    """A share of delta, rounded down, for shares of its type to nearest; all of it for a share of 1.
-
-    NaN for an invalid delta, a part of which might be a valid one.
-    """
-    xp = np if is_concrete(delta, share) else jnp
-    whole = xp.where(in_unit(delta), delta, delta.dtype.type(np.nan))
-    return xp.where(share < 1, whole * share * delta.dtype.type(1 - 8 * unit_roundoff(delta.dtype)), whole)
 
 
 def delta_of_sets(num_rollouts: Any, delta: Any, beta: Any = None) -> Any:

@@ -80,24 +80,12 @@ class MeanCertificate(Answer):
         if not np.isfinite(mean):
             return nothing(f"the mean of the {self.quantity}", self._note(index, *Status))
         note = " (the least that is possible: sample more tasks or rollouts)" if status == Status.VACUOUS else ""
-        worst = "" if alpha >= 1 else f" over the {self._worst(_percent(alpha))}"
+        percent = f"{(100 * decimal.Decimal(ceil_figures(alpha))).normalize():f} % of tasks"
+        # The worst tasks for a difference are not the hardest ones.
+        worst = f" over the {f'{percent} on which it is smallest' if of_two(self) else f'worst {percent}'}"
+        over = f"these {self.num_tasks} tasks" if self.source == LISTED else new_task_from(self.source, many=True)
         least = f"the {self.quantity} is at least {floor_figures(mean)} on average"
-        return f"over {self._over}, {least}{worst}.{note}"
-
-    @property
-    def _over(self) -> str:
-        """The tasks that the mean is over."""
-        return f"these {self.num_tasks} tasks" if self.source == LISTED else new_task_from(self.source, many=True)
-
-    def _worst(self, percent: str) -> str:
-        """The tasks of a mean over a share of them; the worst tasks for a difference are not the hardest ones."""
-        difference = of_two(self)
-        return f"{percent} % of tasks on which it is smallest" if difference else f"worst {percent} % of tasks"
-
-
-def _percent(share: float) -> str:
-    """The share in per cent, rounded up."""
-    return f"{(100 * decimal.Decimal(ceil_figures(share))).normalize():f}"
+        return f"over {over}, {least}{'' if alpha >= 1 else worst}.{note}"
 
 
 def certify_mean(

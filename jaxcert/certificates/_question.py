@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert.returns._prepared import Support
-from jaxcert.returns._required import requirements_of
+from jaxcert.returns._required import sides_of
 
 # The columns for a count of violations at each threshold, by name.
 COUNTED = {
@@ -136,7 +136,7 @@ class Question:
         successes, by its settings; empty if it takes returns.
         """
         required = settings.get("requirements") if self.takes("requirements") else None
-        return {name: each.support for name, each in requirements_of(required).items()} if required else {}
+        return {side.metric: side.support for side in sides_of(required)} if required else {}
 
     @property
     def declared(self) -> Mapping[str, Any]:

@@ -11,17 +11,9 @@ import numpy as np
 from jaxcert._types import Array, Numeric
 from jaxcert._validation import require_real
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._answer import Answer
-from jaxcert.certificates._arguments import choose, default_bound, divided
-from jaxcert.certificates._averages import (
-    OVER_TASKS,
-    Averages,
-    averages_of,
-    is_one_trial_each,
-    mean_over_tasks,
-    sum_of,
-)
+from jaxcert.certificates._arguments import part_of
+from jaxcert.certificates._averages import Averages, averages_of, mean_bound, mean_over_tasks, sum_of
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import answer
 from jaxcert.certificates._figures import nothing, status_where
@@ -45,9 +37,6 @@ def discordant_bound(differences: jax.Array, delta: jax.Array) -> jax.Array:
     share = limit(counted[0], jnp.maximum(counted[1], 1), delta, upper=False)
     least = jnp.where(share >= 0.5, 0, jnp.maximum(next_down(2 * share - 1), -1))
     return jnp.where(in_unit(delta), least, -jnp.inf)
-
-
-_BOUNDS = {**OVER_TASKS, CLOPPER_PEARSON.name: CLOPPER_PEARSON}
 
 
 @jax.tree_util.register_dataclass
@@ -142,13 +131,7 @@ def certify_ranking(
     Reference: the theory page, section 18; its equations (18.3) and (18.4).
     """
     returns = as_successes(returns, support, where, bound)
-    is_single = is_one_trial_each(returns)
-    if bound == CLOPPER_PEARSON.name and not is_single:
-        raise ValueError(
-            f"bound is {bound!r}, which compares one success or failure of each policy on each task; "
-            f"returns have shape {np.shape(returns)}"
-        )
-    chosen = choose("bound", default_bound(bound, returns if is_single else ()), _BOUNDS)
+    chosen = mean_bound(bound, returns)
     refuse_summary("returns", returns)
     require_real("returns", returns)
     shape = np.shape(returns)
@@ -162,7 +145,7 @@ def certify_ranking(
     each = apart(Apart(a, b.reflected))
     rounded = probability("delta", delta, each.dtype, "down", validate=validate, scalar=True)
     num_pairs = math.comb(shape[-3], 2)
-    level = divided(delta, each.dtype, num_pairs, lambda whole: np.nextafter(whole / num_pairs, 0))
+    level = part_of(rounded, np.asarray(1 / num_pairs, each.dtype))
     fields = _ranking(chosen, *placed((each, level))) | {"delta": rounded}
     return answer(RankingCertificate, fields, each.num_tasks, bound=chosen.name)
 

@@ -20,6 +20,7 @@ from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import as_successes, is_successes
 from jaxcert.returns._required import Side
 from jaxcert.returns._sample import Sample, sample_of
+from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Histogram
 
 
@@ -71,9 +72,13 @@ def metrics_of(
 ) -> list[Metric]:
     """The returns of each side, checked, with the bound and the threshold that they have to reach.
 
+    They have room for equally many tasks. The first one holds the weights of these, if any.
+
     Raises:
         ValueError: metrics without requirements, or the other way round; other tasks; or what ``certify`` refuses.
     """
+    weights = returns if isinstance(returns, Weighted) else None
+    returns = weights.returns if weights else returns
     names = list(dict.fromkeys(each.metric for each in sides))
     _check_names("returns", returns, names, "expected those of each metric by its name")
     if isinstance(where, Mapping):
@@ -89,6 +94,12 @@ def metrics_of(
         if counts[0] != counts[1] or sample.tasks[:-1] != first.tasks[:-1]:
             found = f"{side.metric} has {counts[0]} tasks, {sides[0].metric} has {counts[1]}"
             raise ValueError(f"{found}; expected the same tasks, and the same leading axes")
+    if len({each.sample.tasks for each in metrics}) > 1:
+        metrics = [dataclasses.replace(each, sample=each.sample.unpadded) for each in metrics]
+    if weights:
+        first = metrics[0].sample
+        held = weights.prepared(int(first.num_tasks), first.tasks, first.dtype, validate)
+        metrics[0] = dataclasses.replace(metrics[0], sample=first.replace(weights=held))
     return metrics
 
 

@@ -1,5 +1,6 @@
 """Several requirements at once: on what share of new tasks, or on how many of a list, all of them are met."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -13,8 +14,8 @@ from jaxcert.certificates._anytime import EVERY_MOMENT
 from jaxcert.certificates._arguments import choose, levels_of
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._certificate import A_MINUS_B, answer, source_of
-from jaxcert.certificates._figures import LISTED, SAMPLED
-from jaxcert.certificates._met import EVEN, solved_together, weights_on
+from jaxcert.certificates._figures import LISTED
+from jaxcert.certificates._intersection import solved_together
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows
 from jaxcert.certificates._registry import OF_WEIGHTED, proven
@@ -23,7 +24,7 @@ from jaxcert.certificates._requirements_certificate import SIDES, RequirementsCe
 from jaxcert.certificates._soft import SOFT
 from jaxcert.numerics._rounding import known
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._required import Requirement, requirements_of, sides_of
+from jaxcert.returns._required import Requirement, sides_of
 from jaxcert.returns._weighted import Weighted
 
 _METHODS = {method.name: method for method in (BINOMIAL, ATTAINED, SOFT, EVERY_MOMENT)}
@@ -112,13 +113,13 @@ def required(
     listed: bool = False,
 ) -> RequirementsCertificate:
     """The answer about new tasks, or about the tasks of a list."""
-    sides = sides_of(requirements_of(requirements))
+    sides = sides_of(requirements)
     check_declared(sides, complete)
     weights = returns if isinstance(returns, Weighted) else None
     if weights and listed:
         raise ValueError("returns are weighted; the tasks of a fixed list have no weights, and are from no strata")
     plain: Any = weights.returns if weights else returns
-    metrics = metrics_of(sides, plain, where, bound, method, validate)
+    metrics = metrics_of(sides, returns, where, bound, method, validate)
     usual = ATTAINED if any(each.bound.binary for each in metrics) else BINOMIAL
     chosen = choose("method", method or usual.name, _METHODS)
     if chosen is ATTAINED and usual is BINOMIAL:
@@ -126,15 +127,17 @@ def required(
     dtype = np.result_type(*(each.sample.dtype for each in metrics))
     longest = max(metrics, key=lambda each: int(each.sample.num_rollouts)).sample
     common = longest.replace(low=longest.low.astype(dtype))
-    tasks, name = LISTED if listed else SAMPLED, chosen.name
+    name, chooses = chosen.name, not weights or chosen is ATTAINED
     if weights:
-        even = weights.even and (chosen is SOFT or all(each.has_one_level for each in metrics))
         choose("method", name, OF_WEIGHTED)
-        tasks, metrics = (EVEN, metrics) if even else (SAMPLED, weights_on(metrics, weights, validate))
-        name = name if even else f"weighted_{name}"
-    delta, level = levels_of(chosen, delta, beta, common, validate, chooses=not weights or chosen is ATTAINED)
-    used = proven(delta, validate) if tasks == EVEN and chosen.tail else delta
-    fields = solved_together(chosen, metrics, None if listed else level, used, tasks=tasks) | {"delta": delta}
+        if weights.even and (chosen is SOFT or all(each.has_one_level for each in metrics)):
+            metrics[0] = dataclasses.replace(metrics[0], sample=metrics[0].sample.replace(weights=None))
+            chosen = dataclasses.replace(chosen, within_strata=True) if chosen.tail else chosen
+        else:
+            name = f"weighted_{name}"
+    delta, level = levels_of(chosen, delta, beta, common, validate, chooses=chooses)
+    used = proven(delta, validate) if chosen.within_strata else delta
+    fields = solved_together(chosen, metrics, None if listed else level, used, listed=listed) | {"delta": delta}
     ends, bounds = [each.support or (0, 1) for each in sides], [each.bound for each in metrics]
     rows = {
         "thresholds": [each.rounded(dtype) for each in sides],
@@ -208,7 +211,7 @@ _REQUIREMENT = (
 _COMPLETE = "Declare that each return is that of a whole rollout, of a finite horizon, which an upper limit needs"
 
 _OPTIONS = (
-    Option("requirements", tuple, _REQUIREMENT, True, "requirement", check=lambda _, value: requirements_of(value)),
+    Option("requirements", tuple, _REQUIREMENT, True, "requirement", check=lambda _, value: sides_of(value)),
     Option("complete", bool, _COMPLETE),
 )
 

@@ -9,19 +9,38 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._types import Array, Numeric
-from jaxcert.bounds._bound import Bound, task_bounds
-from jaxcert.certificates._arguments import Returns, as_row, is_auto, padded_rows
-from jaxcert.certificates._attained import ATTAINED
-from jaxcert.certificates._attained_limits import FEW, limits_each, limits_of_few
+from jaxcert.bounds._bound import Bound, finish, task_bounds
+from jaxcert.certificates._arguments import Returns, as_row, is_auto, levels_of, padded_rows, part_of
+from jaxcert.certificates._attained import (
+    ATTAINED,
+    NUM_NUMBERS,
+    Shown,
+    Successes,
+    attained_level,
+    counted,
+    lower_bounds,
+    shown_at,
+)
 from jaxcert.certificates._certificate import Certificate, answer, quantity_of
 from jaxcert.certificates._certify import curve_of_counts
-from jaxcert.certificates._counting import any_of, bad_levels, count_violations, fields_of_limits, largest_betas
-from jaxcert.certificates._method import BINOMIAL, USUAL_BETA, Method, solve, table_of
+from jaxcert.certificates._counting import (
+    Best,
+    any_of,
+    bad_levels,
+    best_of,
+    count_violations,
+    fields_of_limits,
+    largest_betas,
+)
+from jaxcert.certificates._levels import LEVELS, delta_shares
+from jaxcert.certificates._method import BINOMIAL, TAIL, USUAL_BETA, Method, inflate, searched, solve, table_of
 from jaxcert.certificates._question import Question, Rows
 from jaxcert.certificates._registry import defaults
 from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._programs import quickly
-from jaxcert.numerics._rounding import complement_down
+from jaxcert.numerics._rounding import complement_down, in_unit, unit_roundoff
+from jaxcert.numerics._tails import limit
 from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
 
@@ -106,26 +125,16 @@ def certify_safety_level(
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     rows = padded_rows(wanted, sample)
     if chosen is ATTAINED and beta is None:
-        few = sample.is_full and int(sample.num_rollouts) <= FEW
-        fields = (limits_of_few if few else limits_each)(sample, rows, delta)
+        fields = _of_successes(sample, rows, delta)
     else:
         # A given level is attained by the number of successes that decides.
         counting = BINOMIAL if chosen is ATTAINED else chosen
-        fields = _at_levels(counting, per_task, sample, rows, delta, beta, validate)
+        if beta is not None or not counting.free_beta:
+            delta, beta = levels_of(counting, delta, beta, sample, validate)
+        table = table_of(counting.tail, int(sample.num_tasks), sample.tasks[-1], delta, beta)
+        fields = _fields(counting, per_task, *placed((sample, rows, delta, beta, table))) | {"delta": delta}
     settings = {"bound": per_task.name, "method": chosen.name, "quantity": quantity_of(per_task.name, returns)}
     return answer(Certificate, fields, sample.num_tasks, len(wanted), **settings, question="safety_level")
-
-
-def _at_levels(
-    method: Method, bound: Bound, sample: Sample, rows: Any, delta: Any, beta: Any, validate: bool
-) -> dict[str, Any]:
-    """The fields of certificates from lower bounds."""
-    n = int(sample.num_tasks)
-    beta = method.default_beta(delta, n) if beta is None and not method.free_beta else beta
-    if beta is not None:
-        beta = probability("beta", beta, sample.dtype, "nearest", validate=validate, scalar=True)
-    table = table_of(method.tail, n, sample.tasks[-1], delta, beta)
-    return _fields(method, bound, *placed((sample, rows, delta, beta, table))) | {"delta": delta}
 
 
 @functools.partial(quickly, static_argnums=(0, 1))
@@ -142,6 +151,126 @@ def _fields(method: Method, bound: Bound, sample: Sample, wanted, delta, beta, t
     in_range = method.is_sound(beta, delta, jnp.asarray(n, lower.dtype))
     settings = wanted, beta, valid, bad_task, feasible, in_range
     return fields_of_limits(sample, reached, violations_at, *settings) | {"lower_bounds": lower}
+
+
+# --- of successes: the best of a few tolerance limits ---------------------------------------------------------------
+#
+#     max_g L_(k_g + 1) at level beta_g,  U(k_g; n, delta_g) / (1 - beta_g) <= 1 - s,  sum_g delta_g <= delta
+#
+# with Clopper-Pearson bounds L in increasing order. k_g and beta_g follow from m, n, delta and s alone: k_g is the
+# largest that a usual level allows, and beta_g the largest that allows k_g. At the number of successes that decides, a
+# Clopper-Pearson bound attains its level, so that nothing is left to gain from attained levels. For few rollouts, all
+# numbers of successes are tried at once, at the levels of the band.
+
+# Up to this number of successes or failures per task, a safety gains most from all numbers of successes together.
+FEW = 6
+
+
+def _of_successes(sample: Sample, wanted: Any, delta: Any) -> dict[str, Any]:
+    """The fields of certificates at wanted safeties [t], each on its own, with a beta for each, [..., t]."""
+    m, array = sample.num_rollouts, np if isinstance(sample.num_rollouts, np.generic | np.ndarray) else jnp
+    few, n = sample.is_full and int(m) <= FEW, int(sample.num_tasks)
+    if few:
+        deltas = attained_level(delta, n, int(m)).reshape(1)
+    else:
+        shares = [array.asarray(part, delta.dtype) for part in delta_shares(array.asarray(m, delta.dtype))]
+        deltas = part_of(delta, array.stack(shares))
+    table = table_of(TAIL, n, sample.tasks[-1], deltas)
+    return _limits(few, *placed((sample, wanted, delta, deltas, table, shown_at(sample)))) | {"delta": delta}
+
+
+@functools.partial(quickly, static_argnums=0)
+def _limits(few: bool, sample: Sample, wanted, delta, deltas, table, shown: Shown) -> dict[str, Any]:
+    found, n = counted(sample), sample.num_tasks
+    there = in_front(found.successes, n)
+    risks = searched(TAIL, n, None, deltas, table, size=there.shape[-1])
+    best = (_best_of_few if few else _best_of_levels)(sample, found, there, risks, wanted)
+    reached = jnp.where(best.least < 0, -best.least, -jnp.inf)
+    valid = in_unit(delta) & (sample.low == 0) & (sample.high == 1)
+
+    def violations_at(thresholds: jax.Array) -> jax.Array:
+        return jnp.where(thresholds > sample.low, best.violations, 0)
+
+    bad_task = any_of(found.successes < 0, n)
+    fields = fields_of_limits(sample, reached, violations_at, wanted, best.level, valid, bad_task)
+    missed = None if best.missed is None else best.missed & (fields["num_violations"] > 0)[..., None, :]
+    chosen = {} if few else {"chosen": best.chosen}
+    return {**fields, **chosen, "missed": missed, "lower_bounds": lower_bounds(found, sample, shown)}
+
+
+def _best_of_levels(sample: Sample, found: Successes, there: jax.Array, risks: jax.Array, wanted: jax.Array) -> Best:
+    """The (k + 1)-th smallest of the lower bounds at each level, at the level where it is largest."""
+    # For each safety and level, [t, levels], beta, and how many k, counted from 0, are allowed. They depend only on n,
+    # the most rollouts of a task, delta and the safety.
+    betas, allowed = largest_betas(risks, LEVELS, wanted, sample.num_tasks)
+    valid = in_unit(betas)
+    every = jnp.broadcast_to(risks, (*allowed.shape, risks.shape[-1]))
+    risk = jnp.take_along_axis(every, allowed[..., None] - 1, axis=-1)[..., 0]
+    betas = jnp.where(valid, betas, 0.5)
+    allowed = jnp.where(valid & (complement_down(inflate(risk, betas)) >= wanted[:, None]), allowed, 0)
+    of_level = _of_counts if sample.is_full else _of_bounds
+    reached, violations, missed = of_level(found, there, jnp.maximum(allowed - 1, 0), betas)
+    best = best_of(violations, jnp.where(allowed > 0, -reached, jnp.inf), betas, missed)
+    return best._replace(missed=None if best.missed is None else jnp.moveaxis(best.missed, -1, -2))
+
+
+# Lower bounds [..., t, levels], how many tasks have smaller ones, and which, [..., t, n, levels], where it is not known
+# from the numbers of successes.
+_Reached = tuple[jax.Array, jax.Array, jax.Array | None]
+
+
+def _of_counts(found: Successes, there: jax.Array, place: jax.Array, betas: jax.Array) -> _Reached:
+    """The bounds at places [t, levels] in the order of the tasks."""
+    # With equally many rollouts in every task, the bounds are ordered like the successes.
+    count, smaller = _ordered(found.successes, there, place)
+    m = jnp.max(found.num_rollouts, axis=-1)[..., None, None]
+    lower = limit(jnp.maximum(count, 0), jnp.broadcast_to(m, count.shape), betas, upper=False)
+    return finish(lower, jnp.zeros_like(m), count >= 0), smaller, None
+
+
+def _ordered(count: jax.Array, there: jax.Array, place: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The successes at places in the order of the tasks, and how many tasks have fewer."""
+    ordered = jnp.sort(jnp.where(there, count, jnp.inf), axis=-1)
+    found = jnp.take(ordered, place, axis=-1)
+    return found, jnp.sum(ordered[..., None, None, :] < found[..., None], axis=-1, dtype=jnp.int32)
+
+
+def _of_bounds(found: Successes, there: jax.Array, place: jax.Array, betas: jax.Array) -> _Reached:
+    """The same from the bounds of all tasks."""
+    count, num_rollouts = (each[..., None, None, :] for each in found)
+    lower = limit(count, num_rollouts, betas[..., None], upper=False)
+    lower = finish(lower, jnp.zeros((), lower.dtype), jnp.broadcast_to(count >= 0, lower.shape))
+    lower = jnp.where(there[..., None, None, :], lower, jnp.inf)
+    places = jnp.broadcast_to(place[..., None], (*lower.shape[:-1], 1))
+    reached = jnp.take_along_axis(jnp.sort(lower, axis=-1), places, axis=-1)
+    missed = lower < reached
+    return reached[..., 0], jnp.sum(missed, axis=-1, dtype=jnp.int32), jnp.moveaxis(missed, -1, -2)
+
+
+def _best_of_few(sample: Sample, found: Successes, there: jax.Array, risks: jax.Array, wanted: jax.Array) -> Best:
+    """All numbers of successes at once, at the levels of the band."""
+    c, violations, levels = levels_tried(found.successes, there, complement_down(wanted), risks[0])
+    m = jnp.asarray(sample.num_rollouts, risks.dtype)
+    return best_of(violations, -limit(jnp.maximum(c, 0), m, levels, upper=False), levels)
+
+
+def levels_tried(
+    count: jax.Array, there: jax.Array, factors: jax.Array, risks: jax.Array
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Some c, their violations, and the levels that they may attain, each [..., t, 16].
+
+    The c are successes of sampled tasks: for each of 16 allowed numbers of violations k, the (k + 1)-th smallest.
+    """
+    size, u = count.shape[-1], unit_roundoff(risks.dtype)
+    # From k = n on, every risk is 1.
+    allowed = jnp.sum(jnp.cumprod(risks[None, :size] < factors[:, None], axis=-1, dtype=jnp.int32), axis=-1)
+    place = jnp.linspace(0, 1, NUM_NUMBERS, dtype=risks.dtype)
+    last = jnp.maximum(allowed - 1, 0).astype(risks.dtype)[:, None]
+    k = jnp.rint(last * place[None]).astype(jnp.int32)
+    c, smaller = _ordered(count, there, k)
+    # The quotient, 2 u, and the product: strictly more than the exact quotient.
+    ratio = quotient(risks[smaller], jnp.broadcast_to(factors[:, None], c.shape)) * (1 + 8 * u)
+    return c, smaller, complement_down(jnp.minimum(ratio, 1))
 
 
 SAFETY_LEVEL = Question(

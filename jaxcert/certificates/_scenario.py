@@ -8,7 +8,6 @@ import jax.numpy as jnp
 from jaxcert._types import Numeric
 from jaxcert.certificates._method import Method, Solution, Tail, epsilon_arguments, inflate, upper_risk, whole
 from jaxcert.numerics._batches import elementwise, in_blocks
-from jaxcert.numerics._binomial_kernel import log_probability
 from jaxcert.numerics._binomial_limits import log_cdf, log_sf, upper_limit
 from jaxcert.numerics._elementary import exp, log, quotient
 from jaxcert.numerics._root import halved
@@ -42,29 +41,20 @@ class Problem(NamedTuple):
         slack = 1 + (4 + jnp.abs(tail.log_tail)) * unit_roundoff(j.dtype)
         return next_down(self.share - exp(tail.log_tail + tail.error) * slack)
 
-    def next_level(self, j: jax.Array, level: jax.Array) -> jax.Array:
-        """At most t_{j+1} = t_j + P[Bin(n - k, beta) = j + 1], for j below the last."""
-        size = self.n - self.k
-        log_point, error = log_probability(jnp.minimum(j + 1, self.last), size, self.beta)
-        u = unit_roundoff(j.dtype)
-        point = exp(log_point - error) * (1 - (4 + jnp.abs(log_point)) * u)
-        return jnp.minimum(next_down(level + point), self.share)
-
 
 # --- the minimum over j -------------------------------------------------------------------------------------------
 
 
 class _Search(NamedTuple):
-    """The j under test with its level, and the best epsilon so far with its own j."""
+    """The j under test, and the best epsilon so far with its own j."""
 
     j: jax.Array
-    level: jax.Array
     best: jax.Array
     spare: jax.Array
     searching: jax.Array
 
 
-def search(problem: Problem, start: jax.Array, level: jax.Array, feasible: jax.Array) -> tuple[jax.Array, jax.Array]:
+def search(problem: Problem, start: jax.Array, feasible: jax.Array) -> tuple[jax.Array, jax.Array]:
     """min over j >= start of U(k + j; n, t_j), and the j at which it is attained.
 
     If P[Bin(n, best) <= k + j] >= delta/(n+1), no j from here on can win, since t_j <= delta/(n+1).
@@ -72,15 +62,15 @@ def search(problem: Problem, start: jax.Array, level: jax.Array, feasible: jax.A
     log_share = log(problem.share)
 
     def step(s: _Search) -> _Search:
-        risk = upper_limit(problem.k + s.j, problem.n, jnp.where(s.level > 0, s.level, 0.5))
-        better = s.searching & (s.level > 0) & (risk < s.best)
+        level = problem.level(s.j)
+        risk = upper_limit(problem.k + s.j, problem.n, jnp.where(level > 0, level, 0.5))
+        better = s.searching & (level > 0) & (risk < s.best)
         best, spare = jnp.where(better, risk, s.best), jnp.where(better, s.j, s.spare)
         j, goes_on = jnp.minimum(s.j + 1, problem.last), s.searching & (s.j < problem.last)
         tail = log_cdf(problem.k + j, problem.n, jnp.minimum(best, 1 - unit_roundoff(best.dtype)))
-        goes_on = goes_on & ~(tail.log_tail - tail.error >= log_share)
-        return _Search(j, problem.next_level(s.j, s.level), best, spare, goes_on)
+        return _Search(j, best, spare, goes_on & ~(tail.log_tail - tail.error >= log_share))
 
-    begin = _Search(start, level, jnp.ones_like(start), start, feasible)
+    begin = _Search(start, jnp.ones_like(start), start, feasible)
     end = jax.lax.while_loop(lambda s: jnp.any(s.searching), step, begin)
     return end.best, end.spare
 
@@ -113,7 +103,7 @@ def scenario_epsilon(
 
     Returns:
         ``Solution(epsilon, num_valid, feasible)``; epsilon is never below the exact value for the rounded
-        arguments, and differentiable in beta and delta wherever K does not change.
+        arguments. Its derivatives are taken as 0.
 
     Raises:
         ValueError: for k outside 0..n, n < 1, beta or delta outside (0, 1).
@@ -138,36 +128,14 @@ def solve_scenario(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array
 def _solve(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> Solution:
     valid = whole(k, n) & (k < n) & in_unit(beta) & in_unit(delta)
     usual = zip((k, n, beta, delta), (0.0, 1.0, 0.5, 0.5), strict=True)
-    problem = Problem(*(jnp.where(valid, each, safe) for each, safe in usual))
-    fixed = jax.lax.stop_gradient(problem)
-    # The smallest j with t_j > 0, which is non-decreasing in j; the last j and a level of 0 if there is none.
-    level_at = lambda j: fixed.level(jnp.clip(j, 0, fixed.last))  # noqa: E731
-    _, first = halved(lambda j: level_at(j) > 0, jnp.full_like(fixed.k, -1), fixed.last + 1)
-    start, level = jnp.minimum(first, fixed.last), jnp.where(first <= fixed.last, level_at(first), 0)
-    feasible = valid & (level > 0)
-    best, spare = search(fixed, start, level, feasible)
-    spare = jnp.where(feasible, spare, 0.0)
-    epsilon = _with_derivative(problem, jnp.where(feasible, best, 1.0), spare)
-    num_valid = jnp.where(feasible, n - k - spare, 0.0).astype(jnp.int32)
-    return Solution(epsilon, num_valid, feasible)
-
-
-@jax.custom_jvp
-def _with_derivative(problem: Problem, epsilon: jax.Array, spare: jax.Array) -> jax.Array:
-    """Epsilon itself, with the derivatives in beta and delta of U(k + j; n, t_j) at the j where it is attained."""
-    return epsilon
-
-
-@_with_derivative.defjvp
-def _with_derivative_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
-    (problem, epsilon, j), change = primals, tangents[0]
-    inside = epsilon < 1
-    p = jnp.where(inside, epsilon, 0.5)
-    log_tail, slope, *_ = log_cdf(jnp.minimum(problem.k + j, problem.n - 1), problem.n, p)
-    log_excess, excess_slope, *_ = log_sf(jnp.minimum(j, problem.last), problem.n - problem.k, problem.beta)
-    level_in_beta = -exp(log_excess) * excess_slope / (problem.beta * (1 - problem.beta))
-    level_change = change.delta / (problem.n + 1) + level_in_beta * change.beta
-    return epsilon, jnp.where(inside, p * (1 - p) / (exp(log_tail) * slope) * level_change, 0.0)
+    problem = jax.lax.stop_gradient(Problem(*(jnp.where(valid, each, safe) for each, safe in usual)))
+    # The smallest j with t_j > 0, which is non-decreasing in j; beyond the last j if there is none.
+    level_at = lambda j: problem.level(jnp.clip(j, 0, problem.last))  # noqa: E731
+    _, first = halved(lambda j: level_at(j) > 0, jnp.full_like(problem.k, -1), problem.last + 1)
+    feasible = valid & (first <= problem.last)
+    best, spare = search(problem, jnp.minimum(first, problem.last), feasible)
+    epsilon, spare = jnp.where(feasible, best, 1.0), jnp.where(feasible, spare, 0.0)
+    return Solution(epsilon, jnp.where(feasible, n - k - spare, 0.0).astype(jnp.int32), feasible)
 
 
 # --- the method ---------------------------------------------------------------------------------------------------

@@ -10,18 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._types import Array, Numeric
-from jaxcert._validation import check_open_unit
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._answer import ByThreshold
-from jaxcert.certificates._arguments import Returns, as_row, bound_for, padded_rows, thresholds_of
+from jaxcert.certificates._arguments import Returns, bound_for, padded_rows, thresholds_of
 from jaxcert.certificates._attained import Tried
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import answer, with_article
 from jaxcert.certificates._counting import valid_rows, where_smallest
+from jaxcert.certificates._episode import IN_A_ROW, in_a_row
 from jaxcert.certificates._figures import LISTED, floor_figures, nothing, of_tasks, status_where
-from jaxcert.certificates._in_a_row import IN_A_ROW, in_a_row
-from jaxcert.certificates._question import Option, Question, Rows
-from jaxcert.certificates._suite_counts import USUAL_LEVELS, allowances, passes, tried_for
+from jaxcert.certificates._question import Question, Rows
+from jaxcert.certificates._suite_counts import LEVELS, allowances, passes, tried_for
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
 from jaxcert.returns._labels import quoted
@@ -141,7 +140,6 @@ def certify_suite(
     *,
     support: Support | None = None,
     delta: Numeric,
-    betas: Numeric | Sequence[Numeric] | None = None,
     bound: str | None = None,
     num_episodes: int = 1,
     where: Array | None = None,
@@ -156,9 +154,9 @@ def certify_suite(
 
     one-sided, where k tasks have a lower bound below B and x is the largest number for which k violations or fewer are
     not too unlikely, if the k and x others are bad: each passes with a probability of at most its level. The
-    bounds are taken at a few levels, each of which has an equal share of delta, and the best of them counts. For
-    successes, a task passes with enough of them, as in ``certify``; its level is the probability of that number at J =
-    B.
+    bounds are taken at levels of 0.01, 0.05, 0.2 and 0.5, each of which has an equal share of delta, and the best of
+    them counts. For successes, a task passes with enough of them, as in ``certify``: with numbers that have levels near
+    these, whose own levels, the probabilities of these numbers at J = B, count.
 
     Args:
         returns: float[..., n, m] or bool, m rollouts of a fixed policy on each of the n tasks, as in ``certify``; or a
@@ -166,8 +164,6 @@ def certify_suite(
         thresholds: float[t], or a scalar for one; wanted expected returns B, or margins for pairs.
         support, bound, where, validate: as in ``certify``. Tasks may have different numbers of rollouts.
         delta: failure probability at each threshold, in (0, 1); a scalar.
-        betas: levels of the bounds, in (0, 1), a scalar or float[levels]: 0.01, 0.05, 0.2 and 0.5 by default. For
-            successes the numbers of successes with levels near these are taken, and their own levels count.
         num_episodes: k, of successes of one policy: a threshold is the probability, in (0, 1], that k trials in a row
             on the task all succeed, J^k for independent ones (pass^k).
 
@@ -175,7 +171,7 @@ def certify_suite(
         A ``SuiteCertificate`` with arrays [..., t].
 
     Raises:
-        ValueError: as ``certify``; for levels outside (0, 1).
+        ValueError: as ``certify``.
 
     Example:
         >>> import numpy as np
@@ -196,19 +192,17 @@ def certify_suite(
     row = thresholds_of(sample, thresholds, validate)
     needed, quantity = in_a_row(row, num_episodes, per_task, returns, validate)
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
-    levels = np.asarray(USUAL_LEVELS) if betas is None else betas
-    levels = as_row("betas", probability("betas", levels, dtype, "nearest", validate=validate))
     rows = padded_rows(needed, sample)
-    tried = tried_for(per_task, sample, rows, levels, delta)
-    fields = _counted(per_task, *placed((sample, rows, levels, delta, tried)))
-    fields |= {"thresholds": padded_rows(row, sample), "betas": levels, "delta": delta}
+    tried = tried_for(per_task, sample, rows, delta)
+    fields = _counted(per_task, *placed((sample, rows, delta, tried)))
+    fields |= {"thresholds": padded_rows(row, sample), "betas": np.asarray(LEVELS, dtype), "delta": delta}
     settings = {"bound": per_task.name, "quantity": quantity, "num_episodes": num_episodes, "question": "suite"}
     return answer(SuiteCertificate, fields, sample.num_tasks, len(row), **settings)
 
 
 @functools.partial(quickly, static_argnums=0)
-def _counted(bound: Bound, sample: Sample, thresholds, betas, delta, tried: Tried | None) -> dict[str, jax.Array]:
-    found, n = passes(bound, sample, thresholds, betas, delta, tried), sample.num_tasks
+def _counted(bound: Bound, sample: Sample, thresholds, delta, tried: Tried | None) -> dict[str, jax.Array]:
+    found, n = passes(bound, sample, thresholds, delta, tried), sample.num_tasks
     violations, allowance = allowances(found, delta, n, tried)
     k = jnp.sum(violations, axis=-2, dtype=np.int32)
     bad = k + allowance
@@ -229,10 +223,7 @@ SUITE = Question(
         {"num_good": min, "threshold": min},
         {},
     ),
-    options=(
-        Option("betas", list, "Levels of the bounds, each with an equal share of delta", check=check_open_unit),
-        IN_A_ROW,
-    ),
+    options=(IN_A_ROW,),
     shortcut="",
     listed=True,
     missing=lambda found, index: np.asarray(found.violations)[int(found.chosen[index]), :, index],

@@ -9,28 +9,29 @@ the coins with probabilities 1 - beta_i: of the k tasks that do not pass, and of
 With one level for all tasks the sum is binomial, and x a function of k.
 """
 
-import statistics
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import ndtri
 
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound, task_bounds
+from jaxcert.certificates._arguments import part_of
 from jaxcert.certificates._attained import Tried, counted
 from jaxcert.certificates._counting import reached
-from jaxcert.certificates._levels import known_enough, near, part_of, together
+from jaxcert.certificates._levels import known_enough, near, together
 from jaxcert.certificates._method import Tail, table_of
 from jaxcert.numerics._batches import in_blocks, in_front
 from jaxcert.numerics._coins import coins_allowed, equal_coins_allowed
-from jaxcert.numerics._rounding import complement_down, in_unit, unit_roundoff
+from jaxcert.numerics._rounding import complement_down, in_unit
 from jaxcert.returns._sample import Sample
 
 # Four levels at equal shares of delta. In simulated lists of 10 to 200 tasks they certify 2.5 % of the tasks fewer, on
 # average, than the best number of successes in hindsight; 0.05 alone 6.8 %, two levels 2.9 %, five 2.3 %.
-USUAL_LEVELS = (0.01, 0.05, 0.2, 0.5)
+LEVELS = (0.01, 0.05, 0.2, 0.5)
+# The normal quantiles of 1 minus them, near which numbers of successes are taken.
+QUANTILES = (2.3263479, 1.6448536, 0.8416212, 0.0)
 # More levels than this have no table, whose rows would be for numbers of violations that do not occur.
 _MOST_ROWS = 64
 
@@ -44,15 +45,6 @@ class Passes(NamedTuple):
     valid: jax.Array  # tasks whose returns are all valid, bool[..., n]
 
 
-def quantiles_of(betas: Any) -> Any:
-    """The normal quantiles of 1 minus levels, near which numbers of successes are taken."""
-    if not is_concrete(betas):
-        return -ndtri(betas)
-    inverse = statistics.NormalDist().inv_cdf
-    levels = np.asarray(betas)
-    return np.asarray([-inverse(beta) if 0 < beta < 1 else np.nan for beta in levels.tolist()], levels.dtype)
-
-
 @jax.jit
 def _allowed(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> jax.Array:
     """x for coins of one probability 1 - beta."""
@@ -63,20 +55,20 @@ def _allowed(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> j
 _ALLOWED = Tail(_allowed, of_beta=True)
 
 
-def tried_for(bound: Bound, sample: Sample, thresholds: Any, betas: Any, delta: Any) -> Tried | None:
+def tried_for(bound: Bound, sample: Sample, thresholds: Any, delta: Any) -> Tried | None:
     """The numbers of successes, the deltas [levels, t or 1], and how many may be bad; None for tasks of unequal levels.
 
     Before the returns are, and on the host where all of it is known.
     """
     if bound.binary and not sample.is_full:
         return None
+    dtype, parts = sample.dtype, _parts(sample.dtype)
     if bound.binary:
-        enough = known_enough(near, sample.num_rollouts.astype(sample.dtype), thresholds[:, None], quantiles_of(betas))
-        levels, shares = enough.level.T, together(enough.successes[:, None], _equal_parts(enough.level.shape, betas)).T
+        m, quantiles = sample.num_rollouts.astype(dtype), np.asarray(QUANTILES, dtype)
+        enough = known_enough(near, m, thresholds[:, None], quantiles)
+        levels, shares = enough.level.T, together(enough.successes[:, None], parts).T
     else:
-        enough, levels, shares = None, betas[:, None], _equal_parts(betas.shape, betas)[:, None]
-        if betas.size > 1:  # which may not add up to more
-            shares = shares * betas.dtype.type(1 - 2 * unit_roundoff(betas.dtype))
+        enough, levels, shares = None, np.asarray(LEVELS, dtype)[:, None], parts[:, None]
     deltas = part_of(delta, shares)
     if levels.size > _MOST_ROWS or not is_concrete(levels, deltas):
         return Tried(enough, deltas, None)
@@ -86,26 +78,25 @@ def tried_for(bound: Bound, sample: Sample, thresholds: Any, betas: Any, delta: 
     return Tried(enough, deltas, None if rows[0] is None else np.concatenate(rows).reshape(*levels.shape, size + 1))
 
 
-def _equal_parts(shape: tuple[int, ...], like: Any) -> Any:
-    xp = np if isinstance(like, np.ndarray) else jnp
-    return xp.full(shape, 1 / shape[-1], like.dtype)
+def _parts(dtype: np.dtype) -> np.ndarray:
+    """The share of delta of each level."""
+    return np.full(len(LEVELS), 1 / len(LEVELS), dtype)
 
 
-def passes(
-    bound: Bound, sample: Sample, thresholds: jax.Array, betas: jax.Array, delta: jax.Array, tried: Tried | None
-) -> Passes:
+def passes(bound: Bound, sample: Sample, thresholds: jax.Array, delta: jax.Array, tried: Tried | None) -> Passes:
     """The tasks that pass, by lower bounds at the levels or by numbers of successes that attain levels near them."""
     if tried is None:  # by a number of successes for the rollouts of each task
         found = counted(sample)
         there = in_front(found.successes, sample.num_tasks)[..., None, None]
-        enough, level = near(found.num_rollouts[..., None, None], thresholds[:, None], quantiles_of(betas))
+        quantiles = np.asarray(QUANTILES, sample.dtype)
+        enough, level = near(found.num_rollouts[..., None, None], thresholds[:, None], quantiles)
         passed = (found.successes[..., None, None] >= enough) | ~there
-        shape = (*enough.shape[:-3], *enough.shape[-2:])
-        shares = together(jnp.moveaxis(enough, -3, -2), _equal_parts(shape, level))
+        shares = together(jnp.moveaxis(enough, -3, -2), _parts(sample.dtype))
         # Tasks that are not there come last, and never fail.
         passed, level = (jnp.moveaxis(each, -1, -3) for each in (passed, jnp.where(there, level, 0)))
         return Passes(passed, level, part_of(delta, jnp.moveaxis(shares, -1, -2)), found.successes >= 0)
     if tried.enough is None:
+        betas = jnp.asarray(LEVELS, sample.dtype)
         lower = jnp.moveaxis(task_bounds(bound, sample, betas, each=True), 0, -2)
         passed, levels, valid = reached(lower, thresholds), betas[:, None, None], jnp.all(jnp.isfinite(lower), axis=-2)
     else:

@@ -15,8 +15,8 @@ from jaxcert.certificates._attained import counted
 from jaxcert.certificates._averages import mean_over_tasks
 from jaxcert.certificates._certificate import answer, quantity_of
 from jaxcert.certificates._counting import any_of
+from jaxcert.certificates._episode import MEAN_IN_A_ROW, all_in_a_row
 from jaxcert.certificates._figures import LISTED
-from jaxcert.certificates._in_a_row import MEAN_IN_A_ROW, all_in_a_row
 from jaxcert.certificates._mean import MeanCertificate, mean_fields
 from jaxcert.certificates._method import MOST_DELTA
 from jaxcert.certificates._question import MEAN_ROWS, Question

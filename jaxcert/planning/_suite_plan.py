@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert._types import Array, Numeric
-from jaxcert._validation import as_numbers, check_number, check_open_unit, is_count, refuse
+from jaxcert._types import Array
+from jaxcert._validation import as_numbers, check_number, is_count, refuse
 from jaxcert.bounds import betting
 from jaxcert.certificates import certify_suite, confidence
 from jaxcert.certificates._attained import ATTAINED
@@ -25,7 +25,6 @@ def plan_suite(
     *,
     support: Support | None = None,
     delta: float,
-    betas: Numeric | Sequence[Numeric] | None = None,
     power: float = 0.9,
     max_rollouts: int = 100,
     seed: int = 0,
@@ -42,7 +41,6 @@ def plan_suite(
         threshold: B.
         support: (a, b) of a pilot, as in ``certify``; for one of type bool it is (0, 1).
         delta: failure probability of the certificate, in (0, 1).
-        betas: levels, as in ``certify_suite``.
         power: the probability with which the certificate is wanted, at least: at 95 % confidence in the simulation.
         max_rollouts: the most trials of a task that are tried, up to 1,024.
         seed: of the imagined experiments.
@@ -66,8 +64,6 @@ def plan_suite(
     """
     for name, value in (("delta", delta), ("power", power)):
         check_number(name, value, lambda number: 0 < number < 1, "a probability in (0, 1)")
-    if betas is not None:
-        check_open_unit("betas", np.atleast_1d(as_numbers("betas", betas)))
     tasks = trials_of("pilot", pilot, support)
     low, high = map(float, split_support(tasks.support))
     if not low < threshold < high:
@@ -75,7 +71,7 @@ def plan_suite(
     if not is_count(num_good) or num_good > tasks.num_tasks:
         raise ValueError(f"num_good is {num_good!r}; expected a whole number from 1 to the {tasks.num_tasks} tasks")
     check_trials(max_rollouts)
-    settings = {"support": tasks.support, "delta": delta, "betas": betas, "validate": False}
+    settings = {"support": tasks.support, "delta": delta, "validate": False}
 
     def count(drawn: np.ndarray, num_rollouts: int) -> np.ndarray:
         """How many tasks are certified with the first rollouts of each, in each experiment."""

@@ -10,12 +10,12 @@ import numpy as np
 
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._attained_limits import FEW
 from jaxcert.certificates._figures import LISTED, SAMPLED
 from jaxcert.certificates._levels import LEVELS, delta_shares, near, usual_enough
 from jaxcert.certificates._registry import METHODS, counts_bounds
 from jaxcert.certificates._required_metrics import rest
-from jaxcert.certificates._suite_counts import quantiles_of
+from jaxcert.certificates._safety_level import FEW
+from jaxcert.certificates._suite_counts import QUANTILES
 from jaxcert.report._witness import (
     Sample,
     Ways,
@@ -33,7 +33,7 @@ from jaxcert.report._witness import (
     ways_of,
 )
 from jaxcert.returns import stratified
-from jaxcert.returns._required import Side, requirements_of, sides_of
+from jaxcert.returns._required import Side, sides_of
 
 
 def check_witnesses(certificate: Any) -> None:
@@ -147,12 +147,12 @@ def of_lists(certificate: Any, sample: Sample, index: int) -> Witness | None:
     violations, betas = certificate.violations[..., index], certificate.betas
     if certificate.bound == CLOPPER_PEARSON.name:
         sizes = jnp.asarray(sample.sizes, threshold.dtype)
-        enough = near(sizes[:, None], threshold, quantiles_of(betas)).successes
+        enough = near(sizes[:, None], threshold, np.asarray(QUANTILES, threshold.dtype)).successes
         parts = [1 / betas.size] * betas.size
         ways = ways_of(columns_of(enough), parts, certificate.chosen[index], delta)
         return at_the_best(sample, ways, decimal(threshold))
     chosen = int(certificate.chosen[index])
-    share = float(delta) if betas.size == 1 else rounded(decimal(delta) / betas.size, -math.inf)
+    share = rounded(decimal(delta) / betas.size, -math.inf)
     levels = [{"beta": float(beta), "share": share} for beta in betas]
     found = bets(sample, ~violations[chosen], float(threshold), float(betas[chosen]))
     return {"levels": levels, "chosen": chosen, "bets": found}
@@ -163,7 +163,7 @@ def of_requirements(certificate: Any, samples: Mapping[str, Sample], index: int)
     _check_ways(certificate)
     if not certificate.safety > 0:
         return None
-    sides = sides_of(requirements_of(certificate.requirements))
+    sides = sides_of(certificate.requirements)
     each = [
         _Required(side, samples[side.metric], *row)
         for side, *row in zip(sides, certificate.thresholds, certificate.missed, strict=True)

@@ -21,6 +21,9 @@ def sample_of_pairs(needs: Needs, pairs: Paired, support: Any, where: Any, valid
     refuse_mask(where)
     if needs.binary:
         raise ValueError(f"bound is {needs.name!r}, which is for binary returns; differences of them are not binary")
+    # Masked tasks have a padding of their own, which both need.
+    masked = pairs.where_a is not None or pairs.where_b is not None
+    needs = dataclasses.replace(needs, costly=needs.costly or masked)
     # A rounded down; B rounded up, and then reflected.
     a = _one_of_two("a", needs, pairs.returns_a, support, pairs.where_a, validate)
     b = _one_of_two("b", needs, pairs.returns_b, support, pairs.where_b, validate).reflected

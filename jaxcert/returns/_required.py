@@ -99,55 +99,6 @@ def between(low: Any, high: Any, *, support: Support | None = None) -> Requireme
     return Requirement(low, high, support)
 
 
-def requirements_of(given: Mapping[str, Requirement] | Sequence[str]) -> dict[str, Requirement]:
-    """Parse lines such as 'cost <= 25 in 0 500' into requirements by metric, or check a mapping of these.
-
-    Raises:
-        ValueError: there are none; a line is no requirement, or repeats one.
-    """
-    if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
-        raise ValueError(
-            f"requirements are {given!r:.60}; expected them by their metrics, or lines such as {_EXAMPLES}"
-        )
-    found: dict[str, Requirement] = {}
-    entries = given.items() if isinstance(given, Mapping) else map(_of_line, given)
-    for metric, each in entries:
-        if not (isinstance(metric, str) and metric.strip()):
-            raise ValueError(f"a metric is called {metric!r:.60}; expected its name")
-        if not isinstance(each, Requirement) or (each.low is None and each.high is None):
-            raise ValueError(
-                f"the requirement of {metric!r:.60} is {each!r:.60}; expected at_least(...) or at_most(...)"
-            )
-        found[metric] = _joined(metric, found[metric], each) if metric in found else each
-    check_printable("a metric is called", found)
-    if not found:
-        raise ValueError(f"there are no requirements; expected one or more, such as {_EXAMPLES}")
-    return found
-
-
-def _of_line(line: Any) -> tuple[str, Requirement]:
-    match = _LINE.fullmatch(line) if isinstance(line, str) else None
-    if match is None:
-        raise ValueError(f"requirement {line!r:.80}; expected a line such as {_EXAMPLES}")
-    support = None if match["low"] is None else (float(match["low"]), float(match["high"]))
-    numbers = [float(match["threshold"]), *(support or ())[:1]]
-    if not all(map(math.isfinite, numbers)):
-        raise ValueError(f"requirement {line!r:.80} has a number that is too large")
-    side = "low" if match["side"] == ">=" else "high"
-    return match["metric"], Requirement(**{side: numbers[0]}, support=support)
-
-
-def _joined(metric: str, one: Requirement, other: Requirement) -> Requirement:
-    """Two lines about one metric, its least and its most."""
-    if one.support != other.support:
-        raise ValueError(f"the requirements of {metric!r} have supports {one.support} and {other.support}")
-    low = [each.low for each in (one, other) if each.low is not None]
-    high = [each.high for each in (one, other) if each.high is not None]
-    if len(low) != 1 or len(high) != 1:
-        raise ValueError(f"{metric!r} is required twice; expected one least and one most number of a metric")
-    return between(low[0], high[0], support=one.support)
-
-
 class Side(NamedTuple):
     """One end that a metric has to meet; ``threshold`` is as given."""
 
@@ -169,11 +120,47 @@ def _plainly(number: Any) -> str:
     return repr(float(number)).removesuffix(".0")
 
 
-def sides_of(requirements: Mapping[str, Requirement]) -> list[Side]:
-    """The ends of all requirements, the least of a metric first."""
-    return [
-        Side(metric, name == "low", getattr(each, name), each.support)
-        for metric, each in requirements.items()
-        for name in ("low", "high")
-        if getattr(each, name) is not None
-    ]
+def sides_of(given: Mapping[str, Requirement] | Sequence[str]) -> list[Side]:
+    """The ends of all requirements, the least of a metric first: of a mapping, or of lines as 'cost <= 25 in 0 500'.
+
+    Raises:
+        ValueError: there are none; a line is no requirement, or repeats one.
+    """
+    if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
+        raise ValueError(
+            f"requirements are {given!r:.60}; expected them by their metrics, or lines such as {_EXAMPLES}"
+        )
+    found: dict[str, list[Side]] = {}
+    for metric, each in given.items() if isinstance(given, Mapping) else map(_of_line, given):
+        if not (isinstance(metric, str) and metric.strip()):
+            raise ValueError(f"a metric is called {metric!r:.60}; expected its name")
+        if not isinstance(each, Requirement) or (each.low is None and each.high is None):
+            raise ValueError(
+                f"the requirement of {metric!r:.60} is {each!r:.60}; expected at_least(...) or at_most(...)"
+            )
+        ends = ((True, each.low), (False, each.high))
+        found.setdefault(metric, []).extend(Side(metric, *end, each.support) for end in ends if end[1] is not None)
+    check_printable("a metric is called", found)
+    if not found:
+        raise ValueError(f"there are no requirements; expected one or more, such as {_EXAMPLES}")
+    for metric, sides in found.items():
+        one, other = sides[0].support, sides[-1].support
+        if one is not other and one != other:
+            raise ValueError(f"the requirements of {metric!r} have supports {one} and {other}")
+        if len({side.is_least for side in sides}) < len(sides):
+            raise ValueError(f"{metric!r} is required twice; expected one least and one most number of a metric")
+        sides.sort(key=lambda side: not side.is_least)
+        between(sides[0].threshold, sides[-1].threshold)
+    return [side for sides in found.values() for side in sides]
+
+
+def _of_line(line: Any) -> tuple[str, Requirement]:
+    match = _LINE.fullmatch(line) if isinstance(line, str) else None
+    if match is None:
+        raise ValueError(f"requirement {line!r:.80}; expected a line such as {_EXAMPLES}")
+    support = None if match["low"] is None else (float(match["low"]), float(match["high"]))
+    numbers = [float(match["threshold"]), *(support or ())[:1]]
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError(f"requirement {line!r:.80} has a number that is too large")
+    side = "low" if match["side"] == ">=" else "high"
+    return match["metric"], Requirement(**{side: numbers[0]}, support=support)

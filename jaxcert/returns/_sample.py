@@ -96,6 +96,8 @@ class Sample:
     @property
     def unpadded(self) -> "Sample":
         """The returns alone."""
+        if self.is_apart:
+            return self.replace(values=Apart(*(each.unpadded for each in self.values)), padded=False)
         n, m = int(self.num_tasks), int(self.num_rollouts)
         where = None if self.where is None else self.where[..., :n, :m]
         return self.replace(values=self.values[..., :n, :m], where=where, padded=False)
@@ -179,8 +181,9 @@ def _of_array(
         check_returns(x, *ends, where, binary=needs.binary, first=first, axes=of_tasks)
     values: Any = convert_host(x, dtype, side) if few else convert(x, dtype, side)
     if shapes is not None:
-        # Tasks with their own numbers of successes are coins of their own, for which the work grows with their square.
-        shape = shapes[needs.costly or (needs.binary and where is not None)]
+        # Successes of tasks with their own numbers of rollouts are coins of their own, for which the work grows with
+        # their square.
+        shape = shapes[needs.costly or where is not None]
         values, where = padded_to(values, shape), None if where is None else padded_to(where, shape)
     # Outwards, or to nearest where returns are only compared with 0 and 1.
     sides: tuple[Side, Side] = ("nearest", "nearest") if needs.binary else ("down", "up")

@@ -1,6 +1,5 @@
 """Returns on tasks that were drawn within strata, a fixed number from each."""
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -120,8 +119,7 @@ def _strata_of(strata: Sequence[Any]) -> tuple[list[str], np.ndarray, np.ndarray
 def _in_order(labels: Sequence[str], given: Mapping[str, float]) -> np.ndarray:
     """The frequency of each stratum, 1 together."""
     if empty := [label for label in given if label not in labels]:
-        near = difflib.get_close_matches(empty[0], labels, 1)
-        found = f"did you mean {near[0]!r:.40}?" if near else f"the strata are {', '.join(map(repr, labels))}"[:200]
+        found = f"the strata are {', '.join(map(repr, labels))}"[:200]
         raise ValueError(f"the stratum {empty[0]!r:.40} has a frequency and no task; nothing is known of it ({found})")
     if lacking := [label for label in labels if label not in given]:
         raise ValueError(f"the stratum {lacking[0]!r:.40} has tasks and no frequency; expected one for each stratum")

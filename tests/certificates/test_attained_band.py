@@ -12,7 +12,7 @@ from scipy import stats
 
 from jaxcert import Status, certify_band, certify_safety_level, certify_tail
 from jaxcert.certificates._attained import GRID, attained_level
-from jaxcert.certificates._attained_limits import levels_tried
+from jaxcert.certificates._safety_level import levels_tried
 from jaxcert.numerics._calibration import local_level
 from jaxcert.numerics._tails import limit
 from tests.certificates.test_attained import drawn, exact_level
@@ -49,7 +49,7 @@ def worlds(m: int, epsilon: np.ndarray):
 def test_all_numbers_of_successes_hold_together(n, m):
     """P[p_c > U(k_c; n, eta) for some c] by every outcome, for random laws of successes and those on the boundary."""
     counts, rng = multisets(n, m + 1), np.random.default_rng(n)
-    eta = float(attained_level(DELTA, n, m, np.dtype(np.float32)))
+    eta = float(attained_level(np.float32(DELTA), n, m))
     assert eta == pytest.approx(max(DELTA / m, local_level(n, DELTA)), rel=1e-6)
     limits = np.append(stats.beta.ppf(1 - eta, np.arange(n) + 1, n - np.arange(n)), 1)
     below = np.stack([(counts < c).sum(axis=1) for c in range(1, m + 1)], axis=1)

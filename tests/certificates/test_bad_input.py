@@ -8,15 +8,7 @@ import numpy as np
 import pytest
 from asked import spoilt, ways
 
-from jaxcert import (
-    Status,
-    certify_lower_bounds,
-    certify_lower_bounds_band,
-    certify_tail,
-    consecutive_successes_threshold,
-    paired,
-    weighted,
-)
+from jaxcert import Status, certify_lower_bounds, certify_lower_bounds_band, certify_tail, paired, weighted
 from jaxcert.returns.summaries import Histogram
 
 WAYS = ways()
@@ -125,7 +117,7 @@ TRACED = [
 def test_nothing_is_certified_from_what_cannot_be_refused(name):
     way = TRACED_WAYS[name]
     settings = {"delta": "delta", "at": next(filter(way.takes, ("thresholds", "margins", "safety", "alpha")), None)}
-    settings["beta"] = next(filter(way.takes, ("beta", "betas") * (name != "auto")), None)
+    settings["beta"] = "beta" if way.takes("beta") and name != "auto" else None
 
     @jax.jit
     def call(x, low, high, **given):
@@ -231,8 +223,6 @@ OWN = [
     ("auto", {"method": "scenario"}, "beta is 'auto'; expected a number"),
     ("safety_level", {"beta": "auto"}, "beta is 'auto'; expected a number"),
     ("sequential", {"beta": "auto"}, "beta"),
-    ("suite", {"betas": [0.1, 1.0]}, r"betas\[1\] is 1"),
-    ("suite", {"betas": []}, "betas have shape"),
     ("suite", {"x": weighted(X, np.ones(40), max_weight=1.0)}, "weighted"),
     ("suite_mean", {"bound": "hoeffding"}, "bound is 'hoeffding'; expected one of betting, clopper_pearson"),
     ("suite_mean", {"bound": "clopper_pearson"}, "0 or 1"),
@@ -259,10 +249,10 @@ OWN = [
     ("weighted", {"beta": "auto"}, "beta is 'auto'; expected a number"),
     ("ranking", {"data": X}, r"returns have shape \(40, 30\); expected \[..., num_policies, num_tasks, num_rollouts\]"),
     ("ranking", {"data": X[None]}, r"returns have shape \(1, 40, 30\)"),
-    ("ranking", {"bound": "clopper_pearson"}, "one success or failure of each policy on each task; returns have shape"),
+    ("ranking", {"bound": "clopper_pearson"}, "expected one of betting, hoeffding"),
     ("ranking", {"bound": "clopper_pearson", "x": X[:, :1]}, "binary returns, 0 or 1"),
     ("ranking", {"bound": "clopper_pearson", "x": SUCCESSES[:, :1] * 1.0, "support": (0, 2)}, r"support is \(0, 2\)"),
-    ("ranking", {"bound": "dkw"}, "expected one of betting, hoeffding, clopper_pearson"),
+    ("ranking", {"bound": "dkw"}, "expected one of betting, hoeffding"),
     ("ranking", {"support": OPEN}, "finite upper end"),
     ("ranking", {"data": Histogram.empty((2, 40), support=(0, 1), num_bins=9)}, "returns are a summary"),
     ("mean_difference", {"bound": "dkw"}, "bound is 'dkw'; expected one of betting, hoeffding"),
@@ -314,17 +304,9 @@ OTHERS = [
     (lambda: given_bounds([]), r"lower_bounds have shape \(0,\)"),
     (lambda: band(LOWER, beta="auto"), "beta is 'auto'; expected a number"),
     (lambda: band(np.full(3, np.nan)), r"lower_bounds\[0\] is nan"),
-    (lambda: band(LOWER, low=np.nan), "low is nan; expected a number, or -inf"),
-    (lambda: band(LOWER, low=np.zeros(2)), "low has shape"),
     (lambda: certify_tail(band(LOWER), 0.0), "shares is 0; expected a probability"),
     (lambda: certify_tail(band(LOWER), [0.5, 1.0]), r"shares\[1\] is 1; expected a probability"),
     (lambda: certify_tail(band(LOWER), [[0.5]]), r"shares have shape \(1, 1\); expected a scalar or"),
-    (lambda: consecutive_successes_threshold(0.0, 2), r"probability is 0; expected a probability in \(0, 1\]"),
-    (lambda: consecutive_successes_threshold([0.5, 1.1], 2), r"probability\[1\] is 1.1"),
-    (lambda: consecutive_successes_threshold(0.5, 0), "num_episodes is 0; expected a whole number of at least 1"),
-    (lambda: consecutive_successes_threshold(0.5, 1.5), "num_episodes is 1.5"),
-    (lambda: consecutive_successes_threshold([0.5, 0.6], [1, 2, 3]), "shapes do not broadcast"),
-    (lambda: consecutive_successes_threshold("high", 2), "probability has dtype"),
 ]
 
 

@@ -1,5 +1,6 @@
 """Certificates at all thresholds together, and quantiles and means of the worst tasks, by their definitions."""
 
+import dataclasses
 from fractions import Fraction
 
 import jax
@@ -57,7 +58,8 @@ SHARES = [0.05, 0.1, 0.3, 0.9]
 
 
 def band(lower, *, low: float = 0.0, beta: float = 0.1, delta: float = DELTA, **options):
-    return certify_lower_bounds_band(lower, None, delta=delta, beta=beta, low=low, **options)
+    found = certify_lower_bounds_band(lower, None, delta=delta, beta=beta, **options)
+    return dataclasses.replace(found, low=jnp.asarray(low, found.thresholds.dtype))
 
 
 def exact_tail(found, share: Fraction) -> tuple[Fraction, Fraction]:

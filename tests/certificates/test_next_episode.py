@@ -3,7 +3,6 @@
 from math import comb
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from asked import spoilt
@@ -13,16 +12,8 @@ from scipy import stats
 
 import jaxcert
 from benchmarks.exact import exact
-from jaxcert import (
-    Status,
-    certify_episode,
-    certify_mean,
-    certify_mean_difference,
-    certify_suite_mean,
-    consecutive_successes_threshold,
-    paired,
-)
-from jaxcert.certificates._in_a_row import share_of_choices
+from jaxcert import Status, certify_episode, certify_mean, certify_mean_difference, certify_suite_mean, paired
+from jaxcert.certificates._episode import root_up, share_of_choices
 
 CHEETAH = jaxcert.sample_returns("cheetah")
 N, M = 20, 6
@@ -94,20 +85,14 @@ def test_the_threshold_for_several_in_a_row_is_rounded_up(precision):
     rng, dtype = np.random.default_rng(1), np.dtype(precision)
     tau = np.concatenate([rng.uniform(0, 1, 300), 10 ** rng.uniform(-30, 0, 300), 1 - 10 ** rng.uniform(-7, -1, 300)])
     tau, k = tau.astype(dtype), np.concatenate([rng.integers(1, 20, 800), 10 ** rng.integers(0, 6, 100)])
-    found = np.asarray(consecutive_successes_threshold(tau, k))
+    found = np.asarray(root_up(tau, k.astype(dtype)))
     assert found.dtype == dtype
     for t, times, value in zip(tau, k, found, strict=True):
         root = arb(float(t)).root(int(times))
         assert exact(value) >= root or float(value) == 1
         assert exact(value) <= root * (1 + 300 * float(np.finfo(dtype).eps))
         assert times > 1 or value == t
-
-
-def test_a_threshold_that_is_none_certifies_nothing():
-    found = jax.jit(consecutive_successes_threshold)(jnp.float32([0.5, 0.0, 1.5, np.nan]), jnp.float32([2, 2, 2, 2]))
-    assert found[0] == pytest.approx(np.sqrt(0.5))
-    assert found[1:].tolist() == [np.inf] * 3
-    assert consecutive_successes_threshold(0.5, 2.5, validate=False) == np.inf
+    assert np.isinf(root_up(np.array([0, 1.5, np.nan], dtype), dtype.type(2))).all()
 
 
 K = 3

@@ -170,11 +170,6 @@ def test_frequencies_are_written_one_by_one_or_with_commas_between_them():
         (["a", "b"], ["a=0.5,b"], r"frequencies \(--frequency\) hold 'a=0.5,b'; expected a label and its number"),
         (["a", "b"], ["a=0.5,b:0.5"], r"frequencies \(--frequency\) hold 'a=0.5,b:0.5'; expected a label"),
         (["a", "b"], ["a=half", "b=0.5"], "the frequency of 'a' is 'half'; expected a number"),
-        (
-            ["push", "pick"],
-            ["push=0.5", "pikc=0.5"],
-            r"'pikc' has a frequency and no task; .* \(did you mean 'pick'\?\)",
-        ),
         (["push", "pick"], ["x=0.5"], r"'x' has a frequency and no task; .* \(the strata are 'push', 'pick'\)"),
         (["a", "b"], ["a=0.5", "a=0.5"], "expected one per stratum label"),
         (["a", "b"], "a=0.5", "expected numbers by labels of strata"),

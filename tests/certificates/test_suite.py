@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lists import OUTCOMES, THRESHOLDS, UNEQUAL, M, N, data_set, performances, probabilities
 
-from jaxcert import Status, certify_each_task, certify_suite, consecutive_successes_threshold, paired
+from jaxcert import Status, certify_each_task, certify_suite, paired
 from jaxcert.bounds import hoeffding
+from jaxcert.certificates._episode import root_up
+from jaxcert.certificates._suite_counts import LEVELS
 from jaxcert.numerics._coins import coins_allowed
 from jaxcert.returns.summaries import Histogram
 
@@ -56,10 +58,9 @@ def every_outcome(mask: bool, **options):
 
 @pytest.mark.parametrize("mask", [False, True])
 @pytest.mark.parametrize("delta", [0.3, 0.05])
-@pytest.mark.parametrize("betas", [None, 0.3])
-def test_no_list_and_no_part_of_it_has_fewer_good_tasks_too_often(mask, delta, betas):
+def test_no_list_and_no_part_of_it_has_fewer_good_tasks_too_often(mask, delta):
     """Exactly, by all that can happen; the worst part of the list counts in each outcome."""
-    found = every_outcome(mask, delta=delta, betas=betas)
+    found = every_outcome(mask, delta=delta)
     parts = [list(part) for size in range(1, N + 1) for part in itertools.combinations(range(N), size)]
     claimed = np.stack([np.asarray(found.among(part)) for part in parts])
     np.testing.assert_array_equal(claimed[-1], found.num_good)
@@ -115,8 +116,8 @@ def test_a_summary_says_what_its_returns_say(precision):
 def test_it_counts_what_the_bounds_say():
     rng = np.random.default_rng(1)
     returns = rng.uniform(0, 1, (12, 10)).astype(np.float32)
-    found = certify_suite(returns, [0.2, 0.3], support=(0, 1), delta=0.1, bound="hoeffding", betas=[0.2, 0.5])
-    for level, beta in enumerate((0.2, 0.5)):
+    found = certify_suite(returns, [0.2, 0.3], support=(0, 1), delta=0.1, bound="hoeffding")
+    for level, beta in enumerate(LEVELS):
         lower = np.asarray(hoeffding(returns, beta, support=(0, 1)))
         np.testing.assert_array_equal(found.violations[level], lower[:, None] < np.asarray([0.2, 0.3], np.float32))
 
@@ -141,7 +142,7 @@ TAUS = [0.1, 0.5, 0.9]
 def test_it_is_the_question_at_the_root_which_is_rounded_up(k, name):
     ask = {"suite": certify_suite, "each_task": certify_each_task}[name]
     found = ask(PASSED, TAUS, num_episodes=k, delta=0.05)
-    roots = np.asarray(consecutive_successes_threshold(found.thresholds, k))
+    roots = np.asarray(root_up(found.thresholds, found.thresholds.dtype.type(k)))
     for tau, root in zip(TAUS, roots, strict=True):
         assert Fraction(float(root)) ** k >= Fraction(tau)
     same = ask(PASSED, roots, delta=0.05)

@@ -74,7 +74,7 @@ def every_alteration(record: dict[str, Any], index: int) -> Iterator[tuple[str, 
 
 
 # Entries on which no row depends: for readers, or compared where certificates are computed again.
-_FREE = {"file", "dtype", "bound", "method", "trial", "betas", "simultaneous", "num_episodes", "support"}
+_FREE = {"file", "dtype", "bound", "method", "trial", "simultaneous", "num_episodes", "support"}
 # What tasks that did not pass may claim.
 _PASSED = {"bets": (0.5, 1.0), "successes": (6, 1), "rollouts": (1, 5, 30)}
 

@@ -12,8 +12,7 @@ from jax.typing import DTypeLike
 from jaxcert._extras import import_extra
 from jaxcert._files import in_file
 from jaxcert.returns._prepared import Support
-from jaxcert.returns.summaries import Histogram
-from jaxcert.returns.summaries._histogram import MOST
+from jaxcert.returns.summaries import MOST, Histogram
 from jaxcert.tables._doubts import tell, told_of
 from jaxcert.tables._entries import check_spelling
 from jaxcert.tables._label_doubts import ask_about_labels, check_labels, check_tasks
@@ -112,7 +111,7 @@ def read_summary(
         usual_columns=Columns.unnamed_in(files.names),
         successes=successes,
         folder={"num_files": len(files.parts), "num_bins": 1 if successes else num_bins, "across": list(across)},
-        unread=tuple(name for name in files.every if name not in layout.columns),
+        unread=tuple(name for name in files.names if name not in layout.columns),
     )
     check_missing(data, strict=strict, place=f"{folder}: ")
     return data

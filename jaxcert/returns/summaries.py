@@ -1,4 +1,4 @@
-"""Count returns on a fixed set of values; each return is rounded down to one of them."""
+"""Mergeable summaries of returns: counts on a fixed set of values, each return rounded down to one of them."""
 
 import dataclasses
 
@@ -12,6 +12,8 @@ from jaxcert._validation import is_concrete, is_count, kept_readable, kind_of
 from jaxcert.numerics._rounding import cast, convert
 from jaxcert.returns._checks import check_returns, checked_shapes, possible, refutes
 from jaxcert.returns._prepared import Support, returns_dtype, split_support
+
+__all__ = ["Histogram"]
 
 # Counts in a histogram are int32.
 MOST = 2**31 - 1

@@ -5,9 +5,8 @@ level, whatever the other metrics are. So the level of all requirements together
 are not divided (an intersection-union test).
 """
 
-import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -16,10 +15,9 @@ import numpy as np
 
 from jaxcert.bounds._bound import task_bounds
 from jaxcert.certificates._anytime import EVERY_MOMENT, at_every_moment
-from jaxcert.certificates._attained import ATTAINED, Tried, counted
+from jaxcert.certificates._attained import Tried, counted
 from jaxcert.certificates._averages import Solve, by_weights, ratios_of
 from jaxcert.certificates._counting import any_of, best_of, fields_of_best, only_fewer, where_smallest
-from jaxcert.certificates._figures import LISTED, SAMPLED
 from jaxcert.certificates._levels import (
     LEVELS,
     LEVELS_WITH_WEIGHTS,
@@ -38,53 +36,35 @@ from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import in_unit, next_up
-from jaxcert.returns._sample import Sample, placed
-from jaxcert.returns._weighted import Weighted
+from jaxcert.returns._sample import placed
 
 # --- count, then solve ------------------------------------------------------------------------------------------------
 
 
 def solved_together(
-    method: Method, metrics: list[Metric], beta: Any, delta: Any, *, tasks: str = SAMPLED
+    method: Method, metrics: list[Metric], beta: Any, delta: Any, *, listed: bool = False
 ) -> dict[str, Any]:
     """The fields of a certificate [...] by a method, at rounded levels; beta is None or ``Levels`` where it chooses.
 
-    ``tasks``: new ones, those of the list, or new ones from strata, drawn as often as these occur (``EVEN``). A metric
-    may hold the weights of the tasks.
+    ``listed``: whether it is about the tasks of the list. The first metric holds the weights of the tasks, if any.
     """
     if method is SOFT:
         most = max(int(each.sample.num_rollouts) for each in metrics)
         least = least_evidence(most, np.dtype(delta.dtype))
         return _weighed(*placed((metrics, beta, delta, least))) | {"level": beta}
     given = None if isinstance(beta, Levels) else beta
-    fields = _counted(method, tasks, *placed((metrics, _tried(metrics, beta, delta, tasks), given, delta)))
+    fields = _counted(method, listed, *placed((metrics, _tried(metrics, beta, delta, listed), given, delta)))
     return fields | ({} if given is None else {"level": beta})
 
 
-EVEN = "even"
-
-
-def weights_on(metrics: list[Metric], weights: Weighted, validate: bool) -> list[Metric]:
-    """The metrics. One of them, with room for all tasks, holds the weights of the tasks."""
-    place = max(range(len(metrics)), key=lambda i: metrics[i].sample.tasks[-1])
-    sample = metrics[place].sample
-    held = weights.prepared(int(sample.num_tasks), sample.tasks, sample.dtype, validate)
-    changed = dataclasses.replace(metrics[place], sample=sample.replace(weights=held))
-    return [*metrics[:place], changed, *metrics[place + 1 :]]
-
-
-def _weighted_one(metrics: list[Metric]) -> Sample | None:
-    """The sample with the weights, if tasks have any."""
-    return next((each.sample for each in metrics if each.sample.weights is not None), None)
-
-
-def _tried(metrics: list[Metric], beta: Any, delta: Any, tasks: str) -> Tried:
+def _tried(metrics: list[Metric], beta: Any, delta: Any, listed: bool) -> Tried:
     """How tasks may pass: at a given level, the three of "auto", or the four of successes, with their shares of delta.
 
     A task has to pass each requirement in the same way. Each metric has its own numbers of successes, if all its tasks
     have as many trials.
     """
-    weighted = _weighted_one(metrics) is not None
+    first = metrics[0].sample
+    weighted = first.weights is not None
     enough = [each.enough(beta.betas if isinstance(beta, Levels) else beta, weighted) for each in metrics]
     if isinstance(beta, Levels):
         betas, deltas = beta
@@ -99,14 +79,9 @@ def _tried(metrics: list[Metric], beta: Any, delta: Any, tasks: str) -> Tried:
         # Ways with the same numbers of successes, and without a bound, are one.
         xp = np if all(isinstance(row, np.ndarray) for row in rows) else jnp
         betas, deltas = levels, delta * together(xp.stack(rows), shares)
-    known = all(each.has_one_level for each in metrics) and tasks != LISTED and not weighted
-    table = table_of(TAIL, int(metrics[0].sample.num_tasks), _room(metrics), deltas) if known else None
+    known = all(each.has_one_level for each in metrics) and not (listed or weighted)
+    table = table_of(TAIL, int(first.num_tasks), first.tasks[-1], deltas) if known else None
     return Tried(enough, deltas, table, betas)
-
-
-def _room(metrics: list[Metric]) -> int:
-    """For how many tasks the samples have room."""
-    return max(each.sample.tasks[-1] for each in metrics)
 
 
 # --- within a program -----------------------------------------------------------------------------------------------
@@ -114,20 +89,17 @@ def _room(metrics: list[Metric]) -> int:
 
 @functools.partial(quickly, static_argnums=(0, 1))
 def _counted(
-    method: Method, tasks: str, metrics: list[Metric], tried: Tried, beta: Any, delta: jax.Array
+    method: Method, listed: bool, metrics: list[Metric], tried: Tried, beta: Any, delta: jax.Array
 ) -> dict[str, jax.Array]:
-    n, usual = metrics[0].sample.num_tasks, method is ATTAINED and beta is None
-    weighted = _weighted_one(metrics)
-    numbers = functools.partial(numbers_for, weighted=weighted is not None)
+    first = metrics[0].sample
+    n, usual, weighted = first.num_tasks, method.counts_successes and beta is None, first.weights is not None
+    numbers = functools.partial(numbers_for, weighted=weighted)
     each = [_passed(metric, tried, beta, i, usual and metric.bound.binary, numbers) for i, metric in enumerate(metrics)]
-    # A task for which a sample has no room passes.
-    passes, levels, bad_tasks = (
-        _together(arrays, metrics, fill) for arrays, fill in zip(zip(*each, strict=True), (True, 0, False), strict=True)
-    )
+    passes, levels, bad_tasks = (jnp.stack(arrays, axis=-3) for arrays in zip(*each, strict=True))
     bad_task, one_level = jnp.any(bad_tasks, axis=-3)[..., 0], all(each.has_one_level for each in metrics)
     there, history, allowance = in_front(bad_task, n), None, None
     passed, level = jnp.all(passes, axis=-3), jnp.max(levels, axis=-3)
-    if tasks == LISTED:
+    if listed:
         found, allowance = _of_the_list(passed, level, ~bad_task | ~there, n, tried.deltas, delta)
     elif method is EVERY_MOMENT:
         row = there[..., None]
@@ -135,8 +107,8 @@ def _counted(
         history = jnp.where(jnp.isfinite(_row(metrics)), history, 1.0)
         found = violations, history[..., -1, :], jnp.broadcast_to(jnp.asarray(beta), violations.shape)
     else:
-        by = by_weights(weighted) if weighted is not None else _by_count(n, tried.table) if one_level else by_coins
-        bad_task |= False if weighted is None else ~ratios_of(weighted)[1]
+        by = by_weights(first) if weighted else _by_count(n, tried.table) if one_level else by_coins
+        bad_task |= ~ratios_of(first)[1] if weighted else False
         passed, valid = passed | ~there[..., None], in_unit(delta)
         every = jnp.where(there[..., None], level, 1.0 if by is by_coins else 0.0)
         risks = by(passed, every, jnp.where(valid, tried.deltas, jnp.nan))
@@ -145,7 +117,7 @@ def _counted(
     best = best_of(*found, ~passes & there[..., None, :, None])
     row = jax.tree.map(lambda each: each[..., None], best._replace(missed=None))
     fields = fields_of_best(row, _row(metrics), beta, delta, n, any_of(bad_task, n))
-    fields = _as_one(fields | (only_fewer(fields, n - 1) if tasks == EVEN else {}))
+    fields = _as_one(fields | (only_fewer(fields, n - 1) if method.within_strata else {}))
     good = jnp.zeros_like(fields["num_valid"])
     if allowance is not None:  # nothing where nothing is certified, as for invalid input
         good = jnp.where(fields["safety"] > 0, fields["num_valid"] - where_smallest(found[1], allowance), good)
@@ -210,21 +182,14 @@ def _of_the_list(passed, level, valid, n, deltas, delta) -> tuple[tuple[jax.Arra
     return (k, jnp.minimum(next_up(share, 2), 1), jnp.broadcast_to(worst, k.shape)), others
 
 
-def _together(arrays: Sequence[jax.Array], metrics: list[Metric], fill: Any) -> jax.Array:
-    """Arrays [..., n, ways], one of each metric, with room for all tasks: [..., r, n, ways]."""
-    room, axes = _room(metrics), [(0, 0)] * (arrays[0].ndim - 2)
-    more = [[*axes, (0, room - each.shape[-2]), (0, 0)] for each in arrays]
-    return jnp.stack([jnp.pad(each, w, constant_values=fill) for each, w in zip(arrays, more, strict=True)], axis=-3)
-
-
 @jax.jit
 def _weighed(metrics: list[Metric], alpha: jax.Array, delta: jax.Array, least: jax.Array) -> dict[str, jax.Array]:
     """From the evidence against each requirement: the smallest is the evidence of the task."""
     wealth, valid = zip(*(evidence(each.better, each.threshold.reshape(1)) for each in metrics), strict=True)
-    wealth = _together([each.astype(delta.dtype) for each in wealth], metrics, 0)
-    all_valid = jnp.all(_together([each[..., None] for each in valid], metrics, False), axis=-3)[..., 0]
-    there = in_front(all_valid, metrics[0].sample.num_tasks)
-    settings = _row(metrics), alpha, delta, least, there, _weighted_one(metrics)
+    wealth, first = jnp.stack([each.astype(delta.dtype) for each in wealth], axis=-3), metrics[0].sample
+    all_valid = jnp.all(jnp.stack(valid), axis=0)
+    there = in_front(all_valid, first.num_tasks)
+    settings = _row(metrics), alpha, delta, least, there, first
     fields = fields_of_evidence(jnp.min(wealth, axis=-3), all_valid, jnp.zeros_like(delta), *settings)
     missed = ~(wealth[..., 0] > 1) & there[..., None, :]
     fields = _as_one(fields)

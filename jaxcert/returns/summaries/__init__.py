@@ -1,5 +1,0 @@
-"""Mergeable summaries of returns, from which certificates are computed as from the returns themselves."""
-
-from jaxcert.returns.summaries._histogram import Histogram
-
-__all__ = ["Histogram"]
