@@ -61,8 +61,8 @@ min-for-max-of-risks certificates/_scenario.py
 - jnp.maximum(printed.epsilon, inflate(risk, beta))
 + jnp.minimum(printed.epsilon, inflate(risk, beta))
 delta-for-half-of-it certificates/_interval.py
-- delta * delta.dtype.type(0.5)
-+ delta
+- part_of(levels[-1], sample.dtype.type(0.5))
++ levels[-1]
 delta-not-divided-by-levels certificates/_counting.py
 - solve(method.tail, violations, n, levels, delta_each, table, size=lower.shape[-1])
 + solve(method.tail, violations, n, levels, delta, None, size=lower.shape[-1])
@@ -79,8 +79,8 @@ crossings-off-by-one numerics/_crossing.py
 - crossed = k - low + 1
 + crossed = k - low
 fewer-pairs certificates/_ranking.py
-- whole / num_pairs
-+ whole / (num_pairs // 2)
+- 1 / num_pairs
++ 1 / (num_pairs // 2)
 radius-of-chi2-without-root certificates/_shift.py
 - jnp.sqrt(radius) * jnp.sqrt(epsilon * (1 - epsilon))
 + radius * jnp.sqrt(epsilon * (1 - epsilon))
