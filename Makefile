@@ -110,7 +110,6 @@ brax: .venvs/brax/.installed
 	$(call elsewhere,$@,$(addprefix tests/,training/test_brax_env.py training/test_ppo.py \
 	  tasks/test_locomotion.py tasks/test_adapters.py tasks/test_other_libraries.py \
 	  tasks/test_environments.py::test_returns_lie_in_the_support \
-	  rollouts/test_any_policy.py::test_an_environment_of_mujoco_whose_physics_depends_on_the_task \
 	  test_docs.py::test_python_runs_with_brax test_docs.py::test_robots_are_trained_as_the_page_says) "tests/test_notebooks.py::test_runs_again[brax_training]")
 
 # Environments of Jumanji and JaxMARL.

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Real
 from types import UnionType
 from typing import Any, get_args, get_type_hints
 
@@ -44,7 +45,7 @@ def _taken(value: Any, hint: Any) -> Any:
         if one == (float, float) and value[1] is None:  # JSON has no infinite number
             value = [value[0], math.inf]
         return tuple(_taken(each, one[0]) for each in value)
-    number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else None
     if hint is float and number is not None and number == value:  # one that rounding makes another number is none
         return number
     if hint is float or type(value) is not hint:

@@ -52,6 +52,8 @@ SHARES = {
         "rollouts/test_certify_adaptive.py::test_it_is_the_sequential_certificate_of_its_returns",
         "rollouts/test_collect.py::test_what_is_not_finite",
         "sequential/test_sequential_experiment.py::test_an_impossible_return_is_a_violation_for_good_or_voids",
+        "tasks/test_ltl_progression.py::test_satisfied_as_by_definition[any]",
+        "tasks/test_pendulum.py::test_a_step_is_that_of_the_equation",
     ),
     6.0: ("test_docs.py::test_commands_",),  # the whole README
 }

@@ -38,7 +38,7 @@ def brax_reacher():
         )
         return env
 
-    return MultiTaskEnv(environment, sample_scale, 50, (-1000.0, 0.0), name="reacher")
+    return MultiTaskEnv(environment, sample_scale, 50, (-1000.0, 0.0))
 
 
 def playground_cartpole():
@@ -51,4 +51,4 @@ def playground_cartpole():
         env._mjx_model = base.mjx_model.replace(body_mass=base.mjx_model.body_mass.at[2].multiply(scale))
         return env
 
-    return MultiTaskEnv(environment, sample_scale, 50, (0.0, 50.0), name="cartpole")
+    return MultiTaskEnv(environment, sample_scale, 50, (0.0, 50.0))

@@ -48,14 +48,6 @@ WORLD = {
         (KEYS[0], SLIPS[0][0], 0),
         (KEYS[1], SLIPS[1][0], 3),
     ),
-    "sample_tasks-bridge_world": Subject(lambda key: bridge_world.ENV.sample_tasks(key, 5), (KEYS[0],), (KEYS[1],)),
-    "collect-bridge_world": Subject(
-        lambda key, tasks: rollouts.collect(
-            bridge_world.ENV, bridge_world.table_policy(POLICY), tasks, key, num_rollouts=9
-        ),
-        (KEYS[0], SLIPS[0]),
-        (KEYS[1], SLIPS[1]),
-    ),
     "trajectories": Subject(
         lambda key, tasks: bridge_world.trajectories(key, tasks, 9, POLICY),
         (KEYS[0], SLIPS[0]),

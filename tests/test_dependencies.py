@@ -29,7 +29,7 @@ changed = [name for name, value in jax.config.values.items() if flags.get(name) 
 print(json.dumps({{"attempts": attempts, "changed": changed, "loaded": sorted(set(sys.modules) - modules)}}))
 """
 IMPORT = "import jaxcert, jaxcert.certificates, jaxcert.numerics, jaxcert.report, jaxcert.rollouts, jaxcert.tasks"
-IMPORT += ", jaxcert.tasks.locomotion, jaxcert.training"
+IMPORT += ", jaxcert.tasks.locomotion, jaxcert.training, jaxcert.cli, jaxcert.tables"
 CERTIFY = "jaxcert.certify(jaxcert.sample_returns('cheetah'), 500.0, support=(0, 1000), delta=0.01)"
 
 
@@ -55,6 +55,12 @@ def test_needs_no_extra_no_network_and_no_flag(statements):
     assert found["changed"] == []
     assert "jaxcert.bounds" in found["loaded"]
     assert EXTRAS.isdisjoint(found["loaded"])
+
+
+def test_a_table_is_read_without_pandas(tmp_path):
+    (tmp_path / "trials.csv").write_text("task,trial,success\na,0,pass\na,1,fail\nb,0,pass\nb,1,pass\n")
+    found = run(f"{IMPORT}\njaxcert.tables.read_returns({str(tmp_path / 'trials.csv')!r})")
+    assert "pandas" not in found["loaded"]
 
 
 def test_64_bit_types_stay_on():

@@ -5,7 +5,7 @@
 sides       every numeric function in both precisions beside exact values (a table that Arb computed): the largest
             error, the share on the wrong side, which must be 0; and the share of bits that are those of the CPU
 steps       the kernels and copies that a GPU runs for a certificate
-certify, sweep, tasks, summaries, floors, growth
+certify, sweep, summaries, floors, growth
             as in ``python -m benchmarks.speed``, without the references that are not jaxcert's
 arb         with python-flint: fresh random arguments, as in ``python -m benchmarks.accuracy``
 

@@ -13,12 +13,10 @@ from benchmarks._common import Row
 from benchmarks.speed.bounds import floors, summaries
 from benchmarks.speed.certificates import certificates, growth, whole_sweep
 from benchmarks.speed.rows import sample
-from benchmarks.speed.tasks import tasks
 
 PARTS = {
     "certify": certificates,
     "sweep": whole_sweep,
-    "tasks": tasks,
     "summaries": summaries,
     "floors": floors,
     "growth": growth,

@@ -14,7 +14,6 @@ import jaxcert
 from benchmarks.paper.curves import SEEDS, drawn, empirical
 from jaxcert.rollouts import MultiTaskEnv, Policy
 from jaxcert.tasks import bridge_world, simple_grid, zones
-from jaxcert.training import sample_policy
 
 NUM_TASKS, NUM_THRESHOLDS = 200, 51
 # The threshold of each domain that statements about a single one use.
@@ -89,7 +88,7 @@ def _made(name: str) -> tuple[MultiTaskEnv, Policy]:
     if name == "illustrative grid":
         return simple_grid.ENV, simple_grid.POLICY
     if name == "zones":
-        return zones.ENV, sample_policy("zones", deterministic=False)
+        return zones.ENV, zones.policy()
     actions = bridge_world.left_policy() if name == "BridgeWorld, left" else bridge_world.right_policy()
     return bridge_world.ENV, bridge_world.table_policy(actions)
 

@@ -15,7 +15,6 @@ from benchmarks.paper.experiment import Experiment, Findings
 from jaxcert import certify
 from jaxcert.bounds import betting
 from jaxcert.tasks import zones
-from jaxcert.training import sample_policy
 
 EVALUATION_SEED = 1000
 
@@ -39,7 +38,7 @@ ADAPTIVE = (0.7, 0.8, 0.9)
 
 def returns_of(seed: int, num_tasks: int, num_rollouts: int) -> np.ndarray:
     """Successes on fresh tasks, [n, m]."""
-    return drawn(zones.ENV, sample_policy("zones", deterministic=False), seed, num_tasks, num_rollouts)
+    return drawn(zones.ENV, zones.policy(), seed, num_tasks, num_rollouts)
 
 
 def panels(size: Size, means: np.ndarray) -> Iterator[list[Curve]]:
@@ -71,7 +70,7 @@ def run(full: bool) -> Findings:
     """The curves, then what else is measured."""
     size = PAPER if full else SMALL
     means = returns_of(EVALUATION_SEED, *size.evaluation).mean(axis=1)
-    policy = sample_policy("zones", deterministic=False)
+    policy = zones.policy()
     few = adaptive(zones.ENV, policy, ADAPTIVE, size.seeds, size.budgets[-1])
     return findings(panels(size, means), [success(means), *few])
 

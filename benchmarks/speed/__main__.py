@@ -10,7 +10,6 @@ floors      each bound over the least that any implementation has to do over the
 growth      the time against one size at a time, with the exponent from the first size; among them the certified risk
             at every k
 summaries   10^6 tasks with 10^3 rollouts each, in batches, in the memory stated
-tasks       BridgeWorld: 10^7 episodes, and [200, 1000] rollouts with their certificate in one call
 
 First calls, which compile, are apart; every timing waits for its result; figures are medians, but for the plain SciPy
 reference and the summaries, which run once; a bound and its floor take turns, so that a noisy machine slows both.
@@ -34,10 +33,8 @@ from benchmarks.speed.beside_rollouts import collecting
 from benchmarks.speed.bounds import floors, summaries
 from benchmarks.speed.certificates import certify, draw, growth, sweeps
 from benchmarks.speed.compiling import first_calls
-from benchmarks.speed.tasks import tasks
 
 PARTS = {"certify": certify, "sweep": sweeps, "floors": floors, "growth": growth, "summaries": summaries}
-PARTS |= {"tasks": tasks}
 TABLES = {"first_calls": first_calls, "collect": collecting}
 
 

@@ -101,10 +101,6 @@ class PlugInEstimate(Certificate):
 
     question: str = dataclasses.field(default="", kw_only=True, metadata={"static": True})
 
-    @property
-    def _apart(self) -> str:
-        return "no certificate"
-
     def _sentence(self, index: int) -> str:
         shown, safety = floor_figures(float(self.thresholds[index])), floor_to(float(self.safety[index]), 4)
         return (

@@ -16,9 +16,9 @@ from jaxcert.numerics import clopper_pearson_lower, clopper_pearson_upper
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast, compute_dtype, in_unit, unit_roundoff
 from jaxcert.returns._prepared import probability
-from jaxcert.tasks._markov_chain import Chain
+from jaxcert.tasks.bridge_world import Chain
 
-__all__ = ["Chain", "lower_bound"]
+__all__ = ["lower_bound"]
 
 # The number of transitions that are counted at once.
 _AT_ONCE = 2**22
@@ -47,7 +47,7 @@ def lower_bound(
     Args:
         trajectories: states of each episode, int[..., n, m, steps + 1]; negative after its end.
         beta: failure probability per task, in (0, 1).
-        chain: the known graph, the same for all tasks.
+        chain: the known graph, the same for all tasks, from ``tasks.bridge_world.chain``.
         max_visits: use only this many first visits of each state, a number fixed beforehand; None for all.
 
     Returns:

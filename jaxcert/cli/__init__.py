@@ -37,7 +37,6 @@ def run(arguments: Sequence[str]) -> int:
     """
     try:
         import_extra("typer", "cli")
-        import_extra("rich", "cli")
     except ImportError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -10,7 +10,6 @@ from typing import Any
 
 from jaxcert._files import write_whole
 from jaxcert.certificates import confidence
-from jaxcert.certificates._question import Question
 from jaxcert.cli import _console
 from jaxcert.cli._outputs import write_plot
 from jaxcert.cli._request import Answer, Request, together
@@ -26,7 +25,7 @@ from jaxcert.report import (
 from jaxcert.report._curve import curve_or_rows
 from jaxcert.report._in_words import Groups
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report.html._pages_of_several import write_several
+from jaxcert.report.html._report_page import write_several
 from jaxcert.report.plots._axes import drawing
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
@@ -39,88 +38,91 @@ _CLAIM = "certified with confidence"
 
 def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
     """Write the wanted files of one or several groups of rows, by the names of the groups."""
-
-    def write_groups(path: Path, **how: Any) -> None:  # which no protocol has
-        found = _groups(request, answers, request.questions[0], request.by)
-        write_several(path, found, **page_of(request, found.data[:1]), **how)
-
-    records = functools.partial(_records, answers, witness=request.outputs.witness)
     drawn = [each.data[0].strata for each in answers.values() if each.data[0].strata is not None]
     strata = {str(label) for labels in drawn for label in labels}
+    policies = {name for each in answers.values() for name in each.policies}
+    files = [file for each in answers.values() for file in each.data]
+    columns = {str(name) for file in files for name in (*(file.columns or ()), *file.roles.used)}
     write_files(
         request,
-        names=[*answers, *(name for each in answers.values() for name in each.policies), *strata],
-        axes=lambda: _axes(request, answers),
-        document=lambda: certificate_document(records(), protocol=request.digest),
-        page=functools.partial(_write_page, request, answers) if request.by is None else write_groups,
+        found := _groups(request, answers),
+        names=[*answers, *policies, *strata, request.by or "", *(each for each in columns if "{" not in each)],
+        axes=lambda: _axes(request, answers, found),
+        document=lambda: certificate_document(_records(request, answers), protocol=request.digest),
+        page=functools.partial(_write_page, request, answers) if request.by is None else None,
     )
 
 
 def write_files(
     request: Request,
+    found: Groups | Leaderboard,
     *,
     names: Sequence[str],
-    axes: Callable[[], Any],
     document: Callable[[], dict[str, Any]],
-    page: Callable[..., None],
+    axes: Callable[[], Any] | None = None,
+    page: Callable[..., None] | None = None,
 ) -> None:
-    """Write the wanted files of answers or of a leaderboard, and nothing if a page would show the path of a file."""
+    """Write the wanted files of groups or policies, by default with a row for each of their names, and nothing if a
+    page would show the path of a file.
+    """
     wanted, how = request.outputs, {"replace": request.outputs.force}
     if wanted.report and any(map(_PATH.search, names)):
-        told = "names of policies, groups or strata are paths, which a page does not show"
+        told = "names of policies, groups, strata or columns are paths, which a page does not show"
         raise ValueError(f"--report: {told}; expected others, of files by --names")
     if wanted.record:
         write_whole(wanted.record, document_text(document()), **how)
     if wanted.plot:
-        write_plot(wanted.plot, axes(), **how)
-    if wanted.report:
+        write_plot(wanted.plot, axes() if axes else _draw_intervals(request, found), **how)
+    if wanted.report and page:
         page(wanted.report, **how)
+    elif wanted.report:
+        write_several(wanted.report, found, **_page_of(request, found.data), **how)
     if wanted.to_stdout:
         print(document_text(document()), end="")
 
 
-def _records(answers: Mapping[str, Answer], *, witness: bool) -> list[dict[str, Any]]:
+def _records(request: Request, answers: Mapping[str, Answer]) -> list[dict[str, Any]]:
     return [
-        certificate_record(each, support=of.support, data=of.data[0], others=of.data[1:], witness=witness)
+        certificate_record(
+            each, support=of.support, data=of.data[0], others=of.data[1:], witness=request.outputs.witness
+        )
         for of in answers.values()
         for each in of.certificates.values()
     ]
 
 
-def _groups(request: Request, answers: Mapping[str, Answer], question: Question, column: str | None = None) -> Groups:
-    """The answers to a question by the names of their groups, which begin with the name of the column if there is
-    one.
-    """
-    (first, *_), found = answers.values(), [each.certificates[question.name] for each in answers.values()]
-    names = [f"{column} = {name}" if column else name for name in answers]
+def _groups(request: Request, answers: Mapping[str, Answer]) -> Groups:
+    """The answers to the first question by the names of their groups."""
+    question, (first, *_) = request.questions[0], answers.values()
+    names = [f"{request.by} = {name}" if request.by else name for name in answers]
+    found = [each.certificates[question.name] for each in answers.values()]
     files, delta = [each.data for each in answers.values()], float(request.asking.delta or 0)
     return Groups(question, names, found, files, delta, together(request, answers), first.policies)
 
 
-def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
+def _axes(request: Request, answers: Mapping[str, Answer], found: Groups) -> Any:
     """The curve of each group with the asked points, or a row for each name if there is no curve."""
-    rows = _groups(request, answers, request.questions[0])
     shown = [pair for each in answers.values() for pair in each.answered]
     with drawing(None) as ax:
         if any(not question.has_curve for question, _ in shown) or len(shown) == len(answers) > 1:
-            return draw_intervals(request, rows, ax)
+            return _draw_intervals(request, found, ax)
         curves = {}
-        for group, each in answers.items():
-            found, *_ = each.certificates.values()
-            curves[group or _console.way(found)] = curve_or_rows(each.data, found, each.settings)
+        for name, each in zip(found.names, answers.values(), strict=True):
+            label = name or ", ".join(_console.settings_words(each.certificates))
+            curves[label] = curve_or_rows(each.data, next(iter(each.certificates.values())), each.settings)
         points = [pair for _, c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
-        tasks = "" if len(curves) > 1 else f", {len(rows.data[0].tasks)} tasks"
-        title = f"{request.outputs.title or rows.title}{tasks}"
-        return plot_certificates(curves, points=points, title=title, policies=rows.policies, ax=ax)
+        tasks = "" if len(curves) > 1 else f", {len(found.data[0].tasks)} tasks"
+        title = f"{request.outputs.title or found.title}{tasks}"
+        return plot_certificates(curves, points=points, title=title, policies=found.policies, ax=ax)
 
 
-def draw_intervals(request: Request, found: Groups | Leaderboard, ax: Any = None) -> Any:
+def _draw_intervals(request: Request, found: Groups | Leaderboard, ax: Any = None) -> Any:
     """A row for each name."""
     title = f"{request.outputs.title or found.title}: {_CLAIM} {confidence(found.delta)}"
     return plot_intervals(found.intervals, title=title, ax=ax, **found.axis)
 
 
-def page_of(request: Request, data: Sequence[ReturnsFile]) -> dict[str, Any]:
+def _page_of(request: Request, data: Sequence[ReturnsFile]) -> dict[str, Any]:
     """Title, date and command of any page, about these files."""
     wanted, locked = request.outputs, request.locked
     how = wanted.record and _verify_command(wanted.record, data, locked and locked.path)
@@ -134,7 +136,7 @@ def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **h
     if isinstance(own, ReturnsFile) and own.columns and request.metrics:  # as its column the page names all of them
         own = dataclasses.replace(own, columns=own.columns._replace(value=", ".join(request.metrics)))
     page = {
-        **page_of(request, of_policies),
+        **_page_of(request, of_policies),
         "returns": own,
         "findings": answer.findings,
         "support": answer.support,

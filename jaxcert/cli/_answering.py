@@ -21,12 +21,12 @@ from jaxcert.cli._reading import as_stated
 from jaxcert.cli._request import Answer, Request, check_listed, settings_of, together
 from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.diagnostics._diagnose import WEAKER_BOUND
-from jaxcert.planning import Advice, advise
 from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._exact_check import check_witnessed
 from jaxcert.report._in_words import certified_columns, observed_means
+from jaxcert.report._protocol_check import of_files
 from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables import ReturnsFile
@@ -74,7 +74,7 @@ def _groups(request: Request, file: Path) -> dict[str, Mapping[str, Any]]:
 
 def _check(request: Request) -> None:
     """Raise ValueError if the wanted outputs do not fit the question."""
-    outputs, by = request.outputs, request.by
+    outputs = request.outputs
     if request.wanted is not None and not any(
         each.advised and each.certifies_probability for each in request.questions
     ):
@@ -84,8 +84,6 @@ def _check(request: Request) -> None:
         check_witnessed(each)
     if outputs.report and len(request.numbers) > 1:
         raise ValueError("--report shows thresholds or safeties, expected one of the two")
-    if by is not None and request.locked is not None:
-        raise ValueError("--by is not in a protocol; expected one of each group, or --where with one of them")
 
 
 def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str], Any]) -> Answer:
@@ -103,28 +101,20 @@ def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str],
     # Of rows, curves and advice alike.
     settings |= {name: value for name, value in asking.options.items() if name != question.each}
     if locked is not None:
-        locked.check_design(data[0])
+        locked.refuse(of_files(locked.protocol, data))
     show(f"certifying {len(data[0].tasks)} tasks")
-    found = _certified(Answer(request, data, settings))
-    return found._replace(findings=_findings(found)) if len(data) == max(1, len(request.metrics)) else found
+    fixed = {name: None if each is None else np.asarray(each) for name, each in request.numbers.items()}
+    certificates = {name: ask(QUESTIONS[name], data, each, settings) for name, each in fixed.items()}
+    is_of_one = len(data) == max(1, len(request.metrics))
+    return Answer(request, data, settings, certificates, _findings(request, data, settings) if is_of_one else None)
 
 
-def _certified(answer: Answer) -> Answer:
-    """Add certificates, and advice if less is certified than wanted."""
-    request, data, settings, *_ = answer
-    numbers = {name: None if fixed is None else np.asarray(fixed) for name, fixed in request.numbers.items()}
-    answer = answer._replace(
-        certificates={name: ask(QUESTIONS[name], data, fixed, settings) for name, fixed in numbers.items()}
-    )
-    return answer._replace(advice=advice_of(answer))
-
-
-def _findings(answer: Answer) -> tuple[Finding, ...] | None:
+def _findings(request: Request, data: Sequence[ReturnsFile], settings: Mapping[str, Any]) -> tuple[Finding, ...] | None:
     """Likely mistakes, as warnings (``strict``: an error); None without a support, or single rollouts to look at.
 
     Of several requirements, those of each metric, whose support is part of what is required.
     """
-    settings, questions, options = answer.settings, answer.request.questions, answer.request.asking.options
+    questions, options = request.questions, request.asking.options
     of_metrics = questions[0].metrics(options)
     # Do not advise another method if the question has only one, nor another bound for new tasks or trials in a row.
     listed = all(question.listed and question.takes("bound") for question in questions)
@@ -133,16 +123,16 @@ def _findings(answer: Answer) -> tuple[Finding, ...] | None:
     left_out = {*([] if has_choice else [WEAKER_BOUND]), *(_OF_SUPPORT if of_metrics else [])}
     asked = ("delta",) if of_metrics else ("delta", "bound", "method")
     given = {name: settings[name] for name in asked if name in settings}
-    findings, supports = None, [each or (0, 1) for each in of_metrics.values()] or [answer.support]
-    for data, support in zip(answer.data, supports, strict=True):
-        if support is None or not data.has_rollouts:
+    findings, supports = None, [each or (0, 1) for each in of_metrics.values()] or [settings.get("support")]
+    for file, support in zip(data, supports, strict=True):
+        if support is None or not file.has_rollouts:
             continue
-        known = {"bound": default_bound(None, data.returns), "support": support, "where": data.where, **given}
-        found = diagnose(data.returns, listed=listed, **known)
-        place = f"{data.path}: " + (f"{data.columns.value}: " if of_metrics and data.columns else "")
+        known = {"bound": default_bound(None, file.returns), "support": support, "where": file.where, **given}
+        found = diagnose(file.returns, listed=listed, **known)
+        place = f"{file.path}: " + (f"{file.columns.value}: " if of_metrics and file.columns else "")
         kept = [each for each in found if each.name not in left_out]
         for finding in kept:
-            if answer.request.strict:
+            if request.strict:
                 raise ValueError(f"{place}{finding}")
             warnings.warn(f"{place}{finding}", UserWarning, stacklevel=2)
         findings = (*(findings or ()), *kept)
@@ -162,7 +152,7 @@ def _print(answer: Answer) -> None:
     """Print the table, the sentence of each row, and why no more is certified."""
     _console.say(_console.heading(answer.data, answer.support, answer.certificates))
     for name, certificate in answer.certificates.items():
-        _console.show_table(_console.plain_table(certified_columns(certificate, QUESTIONS[name])))
+        _console.say("", _console.table(certified_columns(certificate, QUESTIONS[name])), "")
         _console.say(naming(str(certificate), answer.policies, answer.data[0].roles.group))
     _console.say(*reasons(answer))
     _console.say(*_not_shown(answer))
@@ -189,17 +179,6 @@ def _not_shown(answer: Answer) -> Iterator[str]:
         else:
             how = f"worse by {-ahead:.3g}" if ahead else "equal"
             yield f"{said} {how}, so that more of the same would not show it; the other way round, name {b} first."
-
-
-def advice_of(answer: Answer) -> dict[str, tuple[Advice | None, ...]]:
-    """The reasons why less is certified than wanted, by question, where they are known."""
-    known: dict[str, Any] = {"num_rollouts": max(int(each.num_rollouts.max()) for each in answer.data)}
-    known |= {"safety": answer.request.wanted, "limit": MOST_REASONS}
-    return {
-        name: advise(certificate, support=answer.support, **known)
-        for name, certificate in answer.certificates.items()
-        if QUESTIONS[name].advised
-    }
 
 
 def reasons(answer: Answer) -> Iterator[str]:

@@ -1,9 +1,13 @@
 """The commands, and their exit statuses."""
 
 import ast
+import contextlib
 import importlib
+import io
+import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -61,13 +65,20 @@ _UsageError = cast(Any, next(base for base in typer.BadParameter.__mro__ if base
 def execute(arguments: Sequence[str]) -> int:
     """Run one command; every expected failure becomes one line on stderr and an exit status."""
     remember(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file name may contain any character
     try:
         # Help, version and an interruption come back as an exit status, a finished command as None.
-        status = _app(list(arguments) or ["--help"], prog_name="jaxcert", standalone_mode=False) or 0
+        with _warnings_on_stderr():
+            status = _app(list(arguments) or ["--help"], prog_name="jaxcert", standalone_mode=False) or 0
+        sys.stdout.flush()
     except _UsageError as error:
         return _fail(error.format_message(), 2)
     except ImportError as error:
         return _fail(str(error), 1)
+    except BrokenPipeError:  # whoever reads the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except OSError as error:
         return _fail(str(error if error.filename is None else unreadable(error.filename, error)), 2)
     except ValueError as error:
@@ -75,6 +86,16 @@ def execute(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         status = 130
     return _fail("interrupted", 130) if status == 130 else status
+
+
+@contextlib.contextmanager
+def _warnings_on_stderr() -> Iterator[None]:
+    """Show each warning of the library as one line, once, after what the command says."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for line in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
+        print(f"warning: {line}", file=sys.stderr)
 
 
 def _fail(message: str, status: int) -> int:

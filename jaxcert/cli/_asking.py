@@ -6,28 +6,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS
 from jaxcert.cli._options import SUPPORT, Command, flag, level, option, options, options_of, several, taking
-from jaxcert.cli._question_options import (
-    askable,
-    chosen,
-    not_taken,
-    options_of_questions,
-)
+from jaxcert.cli._question_options import askable, chosen, not_taken, options_of_questions
 from jaxcert.cli._typed import typed_with
-from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import checked_options, usual_questions
 from jaxcert.report import Protocol
-from jaxcert.report._protocol_check import of_origin
-from jaxcert.tables import ReturnsFile
-from jaxcert.tables._returns import how_many
 
 _BOUNDS = [f"{bound.name} (0/1 returns)" if bound.binary else bound.name for bound in BOUNDS.values()]
-_OF_ONE, _OF_TWO = askable(num_inputs=1), askable(num_inputs=2)
+_OF_ONE, _OF_TWO = askable(1), askable(2)
 
 
 @options
@@ -35,9 +24,11 @@ class Asking(NamedTuple):
     """The typed question; ``options`` are settings that few questions have, by their names."""
 
     support: tuple[float, float] | None = SUPPORT
-    delta: float | None = option("D", "Failure probability of the certificate.")
-    threshold: list[Any] | None = several("X", "Performance to certify")
-    safety: list[Any] | None = several("S", "Share of new tasks to certify a performance for")
+    delta: float | None = option("D", "Failure probability of the certificate, or of a whole leaderboard.")
+    threshold: list[Any] | None = several(
+        "X", "Performance to certify; of two policies a difference, for a question at thresholds such as band"
+    )
+    safety: list[Any] | None = several("S", "Share of new tasks to certify a performance for, or a difference")
     beta: Any = option(
         "P",
         "Failure probability of one task's lower bound. By default 0.05 for thresholds, the largest free value "
@@ -49,12 +40,15 @@ class Asking(NamedTuple):
         f"One of {', '.join(_BOUNDS)}; by default betting, or the one for the method or successes.", default=None
     )
     method: str | None = flag(
-        f"One of {', '.join(METHODS)}; by default binomial, or attained for successes; it "
-        "reads returns of 0 and 1 as such.",
+        f"One of {', '.join(METHODS)}; by default binomial, or attained for successes; it reads returns of 0 and 1 "
+        "as such. To lock attained, name it: the returns are not known then. Pairs take binomial, scenario, soft.",
         default=None,
     )
     question: str | None = option(
-        "NAME", f"What is asked: {', '.join(_OF_ONE)}. By default safety of thresholds, safety_level of safeties."
+        "NAME",
+        f"What is asked: {', '.join(_OF_ONE)}. By default safety of thresholds, safety_level of safeties. Of two "
+        f"policies: {', '.join(_OF_TWO)}, by default improvement for margins, safety_level for a safety, and else "
+        "mean_difference; or ranking: which of the policies is at least as good on average, whichever it is.",
     )
     listed: bool | None = flag(
         "Tasks are a fixed list, all of them run, and the statement is about this list alone; or they are "
@@ -62,7 +56,7 @@ class Asking(NamedTuple):
         "--suite/--sampled",
         default=None,
     )
-    mean: bool = flag("Certify the mean over new tasks, or over a fixed list.", "--mean")
+    mean: bool = flag("Certify the mean over new tasks, or over a fixed list, or its difference.", "--mean")
     each_task: bool = flag("With --suite: name the tasks that are certainly good.", "--each-task")
     require: float | None = option(
         "X",
@@ -77,25 +71,23 @@ class Asking(NamedTuple):
         """The numbers that the options of all questions may fix beforehand."""
         return {"threshold": self.threshold, "safety": self.safety}
 
+    @property
+    def settled(self) -> dict[str, Any]:
+        """The given settings that a protocol has by the same names."""
+        return {name: value for name in _SETTLED if (value := getattr(self, name)) is not None}
+
     def named(self, num_policies: int = 1, *, strata: str | None = None) -> "Asking":
         """Name the question about this number of policies; for one policy, leave it open if the numbers select it.
 
         ``strata``: the column of strata, which selects a question.
         """
         words = [word for word, is_given in (("mean", self.mean), ("each-task", self.each_task)) if is_given]
-        if words[1:] or (self.question is not None and words):
-            several = [f"--{word}" for word in words] + ["--question"] * (self.question is not None)
-            raise ValueError(f"{' and '.join(several)} are given; expected one of them")
-        word, question = "".join(words), self.question
-        of_two_lists = num_policies == 2 and self.listed and question is None
-        if question is None and not word:
-            question = self._by_options(num_policies)
-            if question is None and strata is not None and not self.listed and not self.safety:
-                question = next(name for name, each in _OF_ONE.items() if each.takes("strata"))
-        if question is None:
-            usual = "mean" if of_two_lists and not any(self.numbers.values()) else ""
-            question = self._name(num_policies, word or usual)
-        return self._replace(question=question if question or num_policies == 1 else self._by_numbers())
+        given = [f"--{word}" for word in words] + ["--question"] * (self.question is not None)
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} are given; expected one of them")
+        question = self.question or (None if words else self._by_options(num_policies, strata))
+        usual = "mean" if num_policies == 2 and not any(self.numbers.values()) else ""
+        return self._replace(question=question or self._usual(num_policies, "".join(words) or usual))
 
     def shared(self, count: int) -> "Asking":
         """The settings of each of several answers; any of them fails with probability at most delta (theory page)."""
@@ -103,41 +95,33 @@ class Asking(NamedTuple):
             return self
         return self._replace(delta=math.nextafter(self.delta / count, 0.0))
 
-    def _name(self, num_policies: int, word: str) -> str | None:
-        """The name of the question by its shortcut, or of the usual one about a list."""
-        if not (word or self.listed):
+    def _by_options(self, num_policies: int, strata: str | None) -> str | None:
+        """The one question that has all of the options, if there are any, or the one about strata, if these are."""
+        asked = askable(num_policies)
+        fitting = [name for name, each in asked.items() if {*self.options} <= {option.name for option in each.options}]
+        fitting = [name for name in fitting if asked[name].listed == bool(self.listed)] or fitting
+        if self.options and len(fitting) == 1:
+            return fitting[0]
+        of_strata = strata is not None and not self.listed and not self.safety
+        return next(name for name, each in asked.items() if each.takes("strata")) if of_strata else None
+
+    def _usual(self, num_policies: int, word: str) -> str | None:
+        """The question by its shortcut, or about these numbers; None where the numbers of one policy may select two."""
+        if num_policies == 1 and not (word or self.listed):
             return None
         found = usual_questions(self.numbers, shortcut=word, listed=bool(self.listed), num_policies=num_policies)
         if not found:
             raise ValueError(f"--{word} is about a fixed list of tasks; expected --suite as well")
         wanted = [each for each in found if each.each is None or self.numbers.get(each.each)]
-        others = [f"--{name}" for name, given in self.numbers.items() if given]
-        if not wanted and others:
-            raise ValueError(not_taken(f"{' and '.join(others)} {'is' if len(others) == 1 else 'are'}", found[0]))
-        if not wanted:
+        numbers = [name for name, given in self.numbers.items() if given]
+        asked = [name for name, each in askable(num_policies).items() if each.each in numbers and not each.listed]
+        if not (wanted or self.listed):
+            taken = f"--{numbers[0]} is given, which the questions {', '.join(asked)} take"
+            raise ValueError(f"{taken}; expected one of them by --question, or --margin for improvement")
+        if not (wanted or numbers):
             needed = f"--{found[0].each}"
             raise ValueError(f"{needed} missing; expected a number, for example: {typed_with({needed: ['X']})}")
-        return wanted[0].name
-
-    def _by_options(self, num_policies: int) -> str | None:
-        """The one question that has all of the options, if there are any."""
-        asked = _OF_ONE if num_policies == 1 else _OF_TWO
-        fitting = [name for name in asked if {*self.options} <= {option.name for option in QUESTIONS[name].options}]
-        fitting = [name for name in fitting if QUESTIONS[name].listed == bool(self.listed)] or fitting
-        return fitting[0] if self.options and len(fitting) == 1 else None
-
-    def _by_numbers(self) -> str:
-        """The default question about two policies, chosen by the numbers that were fixed beforehand."""
-        numbers = [name for name, given in self.numbers.items() if given]
-        if len(numbers) > 1:
-            raise ValueError(f"{' and '.join(f'--{name}' for name in numbers)} are given; expected one of them")
-        at_numbers = [name for name, each in _OF_TWO.items() if each.each in numbers and not each.listed]
-        of_pairs = {name: each for name, each in _OF_TWO.items() if len(each.inputs) > 1}
-        if len(at_numbers) > 1:
-            usual = [f"--{each.each} for {name}" for name, each in of_pairs.items() if each.each]
-            taken = f"--{numbers[0]} is given, which the questions {', '.join(at_numbers)} take"
-            raise ValueError(f"{taken}; expected one of them by --question, or {', '.join(usual)}")
-        return (at_numbers or [name for name, each in of_pairs.items() if each.each is None])[0]
+        return (wanted or found)[0].name
 
 
 def with_asking(questions: dict[str, Question], **changes: Any) -> Callable[[Command], Command]:
@@ -145,10 +129,9 @@ def with_asking(questions: dict[str, Question], **changes: Any) -> Callable[[Com
     added = [*options_of(Asking, **changes), *options_of_questions(questions)]
 
     def asking(given: dict[str, Any]) -> Asking:
+        own = {name: given.pop(name) for name in Asking._fields if name in given}
         # A flag that is not set counts as no option; 0 counts as one, which may be refused.
-        of_questions = {name[1:]: value for name, value in given.items() if name.startswith("_")}
-        options = {name: value for name, value in of_questions.items() if value is not None and value is not False}
-        return Asking(options=options, **{name: value for name, value in given.items() if not name.startswith("_")})
+        return Asking(**own, options={name: x for name, x in given.items() if x is not None and x is not False})
 
     return taking("asking", added, asking)
 
@@ -156,21 +139,18 @@ def with_asking(questions: dict[str, Question], **changes: Any) -> Callable[[Com
 def asked_of(asking: Asking, num_policies: int = 1) -> dict[str, Any]:
     """The numbers that are fixed beforehand, if a question has any, for each asked one."""
     given, options = asking.numbers, asking.options
-    if asking.question is None:
-        usual = usual_questions(given)
-        for question in usual:
-            checked_options(question, options)
-        numbers = {question.name: given.get(question.each or "") for question in usual}
-        if found := {name: list(values) for name, values in numbers.items() if values}:
-            return found
+    asked = [each for each in usual_questions(given) if given.get(each.each or "")]
+    if asking.question is not None:
+        asked = [chosen(asking.question, askable(num_policies))]
+    if not asked:
         raise ValueError(_NOTHING_ASKED)
-    question = chosen(asking.question, askable(num_policies))
-    for name, values in given.items():
-        if values and question.each != name:
-            raise ValueError(not_taken(f"--{name} is", question))
-    checked_options(question, options)
-    found = given.get(question.each or "") or options.get(question.each or "")
-    return {question.name: None if question.each is None else list(found or [])}
+    for name in given.keys() - {each.each for each in asked}:
+        if given[name]:
+            raise ValueError(not_taken(f"--{name} is", asked[0]))
+    for question in asked:
+        checked_options(question, options)
+    numbers = {each.name: each.each and (given.get(each.each) or options.get(each.each) or ()) for each in asked}
+    return {name: None if values is None else list(values) for name, values in numbers.items()}
 
 
 PROTOCOL = option("FILE", "Settings that were locked beforehand; others are refused.", "--protocol")
@@ -189,9 +169,9 @@ class Locked(NamedTuple):
     path: Path
     protocol: Protocol
 
-    def check(self, found: Mapping[str, Any], words: str = "{}") -> None:
-        """Raise ValueError for settings or facts, by their names, that are not the protocol's; ``words`` tell each."""
-        self.refuse([words.format(line) for line in self.protocol.contradictions(found)])
+    def check(self, found: Mapping[str, Any]) -> None:
+        """Raise ValueError for settings or facts, by their names, that are not the protocol's."""
+        self.refuse(self.protocol.contradictions(found))
 
     def refuse(self, differences: Sequence[str]) -> None:
         """Raise ValueError if anything differs from the protocol."""
@@ -200,11 +180,9 @@ class Locked(NamedTuple):
 
     def settle(self, asking: Asking) -> Asking:
         """The protocol's question and settings; a contradiction is an error."""
-        given = {name: getattr(asking, name) for name in _SETTLED}
-        self.check({"thresholds": asking.threshold, "safeties": asking.safety, **given})
+        self.check({"thresholds": asking.threshold, "safeties": asking.safety, **asking.settled})
         settled = {name: getattr(self.protocol, name) for name in _SETTLED}
-        asking = asking._replace(threshold=self.protocol.thresholds, safety=self.protocol.safeties, **settled)
-        return asking if QUESTIONS[self.protocol.asked].takes("method") else asking._replace(method=None)
+        return asking._replace(threshold=self.protocol.thresholds, safety=self.protocol.safeties, **settled)
 
     def roles(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The roles of columns, which an option must not contradict."""
@@ -212,17 +190,3 @@ class Locked(NamedTuple):
         picked = [f"--{name}" for name in _NOT_LOCKED if given[name]]
         self.refuse([f"{' and '.join(picked)} given, which a protocol does not lock"] if picked else [])
         return {**given, **{name: given[name] or getattr(self.protocol, name) for name in _COLUMNS}}
-
-    def check_design(self, data: ReturnsFile) -> None:
-        """Raise ValueError if the data, or the origin that their file states, do not fit the design."""
-        counts, wanted = data.num_rollouts, self.protocol.num_rollouts
-        different = self.protocol.contradictions({"num_tasks": len(counts), "num_rollouts": int(counts.max())})
-        different += of_origin(self.protocol, data)
-        short = int(np.sum(counts < wanted))
-        lacking = f"{how_many(short, 'task')} {'has' if short == 1 else 'have'} fewer rollouts than the protocol says"
-        self.refuse(different or ([lacking] if short else []))
-
-
-def locked_in(path: Path | None) -> Locked | None:
-    """The protocol in a file, if one is given."""
-    return None if path is None else Locked(path, Protocol.read(path))

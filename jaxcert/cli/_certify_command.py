@@ -5,18 +5,19 @@ from pathlib import Path
 from typing import Any
 
 from jaxcert.cli._answering import answer_files
-from jaxcert.cli._asking import PROTOCOL, Asking, asked_of, locked_in, with_asking
+from jaxcert.cli._asking import PROTOCOL, Asking, Locked, asked_of, with_asking
 from jaxcert.cli._options import IGNORE, STRICT, argument, columns_of, option, reading_of, with_group, with_roles
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable
 from jaxcert.cli._reading import FolderOptions, checked
 from jaxcert.cli._request import Request, completed
+from jaxcert.report import Protocol
 from jaxcert.tables import ReturnsFile
 
 
-@with_asking(askable(num_inputs=1))
+@with_asking(askable(1))
 @with_group("folder", FolderOptions)
-@with_group("outputs", Outputs, json="Write a certificate file there; - for stdout.")
+@with_group("outputs", Outputs)
 @with_roles
 def command(
     file: Path = argument(
@@ -46,7 +47,7 @@ def command(
     """Certify the returns in FILE."""
     folder.check(file, outputs.report)
     outputs.check(("FILE", file), ("--protocol", protocol))
-    locked = locked_in(protocol)
+    locked = None if protocol is None else Locked(protocol, Protocol.read(protocol))
     asking = asking.named(strata=None if locked else roles["strata"])
     if locked is not None:
         asking, roles = locked.settle(asking), locked.roles(roles)

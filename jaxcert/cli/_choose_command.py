@@ -1,27 +1,24 @@
 """`jaxcert choose`: show what a file of returns holds and which questions it can answer, without a certificate."""
 
-import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
 from jaxcert.cli import _console
-from jaxcert.cli._console import as_given, rollouts_words
+from jaxcert.cli._console import as_given
 from jaxcert.cli._options import argument, reading_of, with_roles, words_of
 from jaxcert.cli._question_options import askable
-from jaxcert.cli._reading import PolicySource, as_stated, read_all, told
+from jaxcert.cli._reading import PolicySource, as_stated, read_all
 from jaxcert.cli._typed import in_shell
 from jaxcert.returns._labels import quoted
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._returns import how_many
 from jaxcert.tables.folders._parts import holds_parquet
 
 _NEW = "If the tasks are a random sample and new tasks have the same distribution:"
 _LISTED = "If the tasks are a fixed list, all were run, and only this list matters:"
-_OF_MANY = "These questions are about each policy, one file each, and about their order."
 _OF_TWO = "Differences are the performance of policy A, the first file, minus that of policy B on the same task."
 _ONE_EACH = "One rollout says little about its task: the mean and the next episode are worth asking."
 _BEFOREHAND = (
@@ -35,58 +32,37 @@ _IF = (
     "setting, moment of training or summary; if each trial is a run of its own of one fixed policy; and if no trial "
     "was left out, repeated or chosen by its outcome."
 )
-_LEADERBOARD = (
-    "a leaderboard: each policy's mean, its safety at a threshold, and which policies are at least as good as which"
-)
 # Usual values; X, LOW and HIGH stand for numbers that only the user knows and that are not read off the returns.
 _EXAMPLES, _NUMBER, _ENDS = {"safety": "0.9", "alpha": "0.1", "margin": "0"}, "X", ("LOW", "HIGH")
-
-
-class Choice(NamedTuple):
-    """A question, whether it is about a fixed list of tasks, and the command that asks it of these files."""
-
-    words: str
-    listed: bool
-    command: str
 
 
 @with_roles
 def command(
     paths: list[Path] = argument(
-        "FILE", "Returns, as for `jaxcert certify`; others of more policies on the same tasks."
+        "FILE", "Returns, as for `jaxcert certify`; another one of policy B on the same tasks."
     ),
     *,
     roles: dict[str, Any],
 ) -> None:
-    """Say what FILE holds and what can be asked of it, each with its command; of several files together."""
-    if roles["unfinished"] is not None and len(paths) > 1:
-        raise ValueError("--unfinished is given; with several policies it applies to A alone: jaxcert compare --help")
-    if roles["strata"] is not None and len(paths) > 2:
-        raise ValueError("--strata is given; a leaderboard needs tasks from one distribution: expected none")
+    """Say what FILE holds and what can be asked of it, each with its command; of two files together."""
+    if len(paths) > 2:
+        raise ValueError(f"{len(paths)} files are given; expected one or two, or a leaderboard by jaxcert compare")
     reading = reading_of(roles)
     if folder := next((path for path in paths if "{" not in reading["task"] and holds_parquet(path)), None):
         asked = in_shell("certify", [folder], [])
         raise ValueError(f"{folder}: is a folder of Parquet files; expected a file, or {asked}")
-    with _console.warnings_on_stderr():
-        files = as_stated(read_all([*map(PolicySource, paths)], **reading), None)
+    files = as_stated(read_all([*map(PolicySource, paths)], **reading), None)
     _print(files, _choices(files, roles))
 
 
-def _choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[Choice]:
-    """Every question about this number of files; questions about a list come first if the files hold one."""
-    if len(files) > 2:
-        asked = [(_LEADERBOARD, listed, True, ["--threshold", _NUMBER]) for listed in (False, True)]
-    else:
-        asked = [
-            (question.words, question.listed, question.has_support, _naming(question, files[0]))
-            for question in askable(len(files)).values()
-            if _is_allowed(question, files)
-        ]
-    found = [
-        Choice(words, listed, _command(files, roles, listed, has_support, options))
-        for words, listed, has_support, options in asked
-    ]
-    return sorted(found, key=lambda choice: choice.listed != files[0].fixed_list)
+def _choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> dict[bool, dict[str, str]]:
+    """The command of each question about these files by its words, of new tasks and of a list, what they hold first."""
+    found: dict[bool, dict[str, str]] = {listed: {} for listed in (files[0].fixed_list, not files[0].fixed_list)}
+    for question in askable(len(files)).values():
+        if _is_allowed(question, files):
+            of = question.listed, question.has_support, _naming(question, files[0])
+            found[question.listed][question.words] = _command(files, roles, *of)
+    return found
 
 
 def _naming(question: Question, file: ReturnsFile) -> list[str]:
@@ -129,28 +105,26 @@ def _command(
     return in_shell(command, [file.path for file in files], [*words, "--delta", "0.05"])
 
 
-def _print(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> None:
+def _print(files: Sequence[ReturnsFile], found: Mapping[bool, Mapping[str, str]]) -> None:
     _console.say(*(line for file in files for line in _facts(file)))
     first, last = (quoted(str(task)) for task in files[0].tasks[[0, -1]].tolist())
     _console.say(f"\n{_IF.format(first=first, last=last)}")
     if len(files) > 1:
-        _console.say(f"\n{_OF_TWO if len(files) == 2 else _OF_MANY}")
-    for listed, choices in itertools.groupby(found, lambda choice: choice.listed):
-        _console.say(f"\n{_LISTED if listed else _NEW}")
-        for choice in choices:
-            _console.say(f"\n  {choice.words}")
-            print(f"    {choice.command}")  # in one line, to be copied
+        _console.say(f"\n{_OF_TWO}")
+    for listed, choices in found.items():
+        _console.say(*[f"\n{_LISTED if listed else _NEW}"] * bool(choices))
+        for words, command in choices.items():
+            _console.say(f"\n  {words}", f"    {command}")
     most = max(int(each.num_rollouts.max()) for each in files)
     if most == 1:
         _console.say(f"\n{_ONE_EACH}")
-    if most <= FEW_ROLLOUTS and any("--requirement" in choice.command for choice in found):
+    if most <= FEW_ROLLOUTS and any("--requirement" in command for each in found.values() for command in each.values()):
         _console.say(f"\nOf several requirements: {OTHER_METHODS[0].lower()}{OTHER_METHODS[1:]}.")
     _console.say(f"\n{_BEFOREHAND}")
 
 
 def _facts(file: ReturnsFile) -> list[str]:
     """The content of a file, a line each, without numbers that could choose a threshold."""
-    counts, kind = file.num_rollouts, "successes and failures" if is_successes(file.like) else "numbers"
-    each = rollouts_words(counts).partition(",")[0]
-    lines = [f"{file.path}: {how_many(len(counts), 'task')}, {each}, {kind}"]
-    return lines + [f"  {line}" for line in ([f"missing: {file.missing}"] if file.missing else []) + told(file)]
+    kind = "successes and failures" if is_successes(file.like) else "numbers"
+    first, *others = _console.described(file.path, [file], kind)
+    return [first, *(f"  {line}" for line in ([f"missing: {file.missing}"] if file.missing else []) + others)]

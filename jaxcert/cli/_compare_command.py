@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 
 from jaxcert._validation import check_open_unit
-from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Status, ceil_figures
 from jaxcert.cli import _console
-from jaxcert.cli._answer_files import draw_intervals, page_of, write_files
-from jaxcert.cli._answering import advice_of, answer_files, how_many_show, reasons
+from jaxcert.cli._answer_files import write_files
+from jaxcert.cli._answering import answer_files, how_many_show, reasons
 from jaxcert.cli._asking import Asking, asked_of, with_asking
 from jaxcert.cli._options import (
     IGNORE,
     STRICT,
     argument,
     columns_of,
-    in_full,
     option,
     reading_of,
     with_group,
@@ -28,33 +26,19 @@ from jaxcert.cli._options import (
 )
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable
-from jaxcert.cli._reading import PolicySource, as_stated, checked, read_all, sources_of, told
+from jaxcert.cli._reading import as_stated, checked, read_all, sources_of
 from jaxcert.cli._request import Answer, Request, check_listed, completed
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._leaderboard import Leaderboard, asked_of_each, leaderboard_document, with_order
-from jaxcert.report.html._pages_of_several import write_several
 from jaxcert.returns._labels import quoted
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._returns import how_many, names_of
+from jaxcert.tables._returns import names_of
 
-_ASKED = askable(num_inputs=2)
 _MOST_PAIRS = 5
 
 
-@with_asking(
-    _ASKED,
-    needed=["delta"],
-    delta="Failure probability of the certificate, or of a whole leaderboard.",
-    support="Smallest and largest possible return; successes need none.",
-    question=f"What is asked: {', '.join(_ASKED)}; or ranking: which of the policies is at least as good on average, "
-    "whichever it is. By default improvement for margins, safety_level for a safety, and else mean_difference.",
-    threshold=in_full("Differences for a question at thresholds, such as band; in a leaderboard performances"),
-    safety=in_full("Certify the difference that this share of new tasks reaches"),
-    bound=f"One of {', '.join(BOUNDS)}, as far as it is for pairs.",
-    method="binomial, scenario or soft.",
-    require="As in `jaxcert certify`; thresholds and means are differences.",
-)
+@with_asking(askable(2))
 @with_group("outputs", Outputs, without=["witness"])
 @with_roles
 def command(
@@ -80,25 +64,23 @@ def command(
     """
     reading = {**reading_of(roles), "strict": strict}
     sources = sources_of(files, reading, called)
+    outputs.check(*((f"file {i}", file) for i, file in enumerate(dict.fromkeys(each.file for each in sources), 1)))
 
     def read(metrics: Sequence[str] = (), **options: Any) -> list[ReturnsFile]:
         files = [file for each in columns_of(metrics, options) for file in read_all(sources, ignored=ignore, **each)]
         return checked(files, strict=strict, ignored=ignore)
 
     if len(sources) > 2 or _of_order(asking):
-        print_leaderboard(Request(asking, {}, reading, outputs), sources, read)
+        print_leaderboard(Request(asking, {}, reading, outputs), read)
         return
     asking = asking.named(2, strata=roles["strata"])
-    outputs.check(*zip("AB", dict.fromkeys(each.file for each in sources), strict=False))
     request = Request(asking, asked_of(asking, 2), reading, outputs)
     answer_files(request, files[0], functools.partial(read, request.metrics))
 
 
-def print_leaderboard(request: Request, sources: Sequence[PolicySource], read: Callable[..., Any]) -> None:
+def print_leaderboard(request: Request, read: Callable[..., Any]) -> None:
     """Certify every policy and every pair, print a row for each policy, and write the wanted files."""
-    asking, request = request.asking, request._replace(numbers=_asked(request, len(sources)))
-    named = enumerate(dict.fromkeys(each.file for each in sources), 1)
-    request.outputs.check(*((f"file {i}", file) for i, file in named))
+    asking, request = request.asking, request._replace(numbers=_asked(request))
     with _console.progress() as show:
         show("reading")
         data = as_stated(read(**request.roles), asking.support)
@@ -107,13 +89,7 @@ def print_leaderboard(request: Request, sources: Sequence[PolicySource], read: C
         check_listed(data, board.questions[0], asking, of=board.questions[-1])
         show("certifying")
         found = _certified(board, asking)
-        write_files(
-            request,
-            names=found.names,
-            axes=lambda: draw_intervals(request, found),
-            document=lambda: leaderboard_document(found),
-            page=lambda path, **how: write_several(path, found, **page_of(request, found.data), **how),
-        )
+        write_files(request, found, names=found.names, document=lambda: leaderboard_document(found))
     if not request.outputs.to_stdout:
         _print(request, found)
 
@@ -123,21 +99,17 @@ def _of_order(asking: Asking) -> bool:
     return asking.question in QUESTIONS and not QUESTIONS[asking.question].rows.columns
 
 
-def _asked(request: Request, num_policies: int) -> dict[str, Any]:
+def _asked(request: Request) -> dict[str, Any]:
     """The questions about the policies; ValueError for options of two policies or of other questions."""
-    asking = request.asking
-    of_order, taken = _of_order(asking), {"support", "delta", "listed", "options"}
-    if of_order:
-        taken |= {"question"}
-        kind = f"--question {asking.question}, which is about the order alone; expected none"
-    else:
-        taken |= {"threshold", "mean"}
-        kind = f"{num_policies} files, which give a leaderboard; expected two files, or --threshold alone"
-    for name, value in {**asking._asdict(), **asking.options, "json": of_order and request.outputs.json}.items():
+    asking, of_order = request.asking, _of_order(request.asking)
+    kind, own = ("the order alone", {"question"}) if of_order else ("a leaderboard", {"threshold", "mean"})
+    taken, outputs = {"support", "delta", "listed", "options", *own}, {"json": of_order and request.outputs.json}
+    for name, value in {**asking._asdict(), **asking.options, **outputs}.items():
         if value is not None and value is not False and name not in taken:
-            raise ValueError(f"--{name.replace('_', '-')} is given with {kind}")
-    check_open_unit("delta", asking.delta)
-    return asked_of_each(asking.threshold, listed=bool(asking.listed), has_means=asking.question is None)
+            raise ValueError(f"--{name.replace('_', '-')} is given, which {kind} does not take")
+    if asking.delta is not None:
+        check_open_unit("delta", asking.delta)
+    return asked_of_each(asking.threshold, listed=bool(asking.listed), has_means=not of_order)
 
 
 def _certified(board: Leaderboard, asking: Asking) -> Leaderboard:
@@ -152,11 +124,8 @@ def _certified(board: Leaderboard, asking: Asking) -> Leaderboard:
 
 def _print(request: Request, found: Leaderboard) -> None:
     """The leaderboard, the pairs whose order is open, and why nothing is certified at thresholds for some policies."""
-    data, tasks = found.data, how_many(len(found.data[0].tasks), "task")
-    rollouts = "; ".join(dict.fromkeys(_console.rollouts_words(each.num_rollouts) for each in data))
-    _console.say(f"{len(data)} policies on the same {tasks}, {rollouts}; delta {ceil_figures(found.delta)}")
-    _console.say(*told(*data))
-    _console.show_table(_console.plain_table(found.table))
+    policies, delta = f"{len(found.names)} policies on the same tasks", f"delta {ceil_figures(found.delta)}"
+    _console.say(*_console.described(policies, found.data, delta), "", _console.table(found.table), "")
     _console.say(found.together)
     every, shown = itertools.combinations(enumerate(found.names), 2), found.order | found.order.T
     pairs = [f"{quoted(a)} and {quoted(b)}" for (i, a), (j, b) in every if not shown[i, j]]
@@ -168,4 +137,4 @@ def _print(request: Request, found: Leaderboard) -> None:
         at = {name: each for name, each in answers.items() if QUESTIONS[name].each}
         if any(np.any(np.asarray(each.status) == Status.VACUOUS) for each in at.values()):
             answer = Answer(request, [data], {"support": found.support}, at)
-            _console.say(f"{quoted(name)}:", *reasons(answer._replace(advice=advice_of(answer))))
+            _console.say(f"{quoted(name)}:", *reasons(answer))

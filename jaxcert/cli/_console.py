@@ -1,94 +1,60 @@
 """Output to the terminal: lines, tables of certificates, progress. Every figure is rounded to the safe side."""
 
 import contextlib
-import io
 import sys
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from jaxcert.certificates import ceil_figures
 from jaxcert.certificates._certificate import of_two
-from jaxcert.cli._program_cache import emptied_after
 from jaxcert.cli._reading import told
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._in_words import level_words
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, span
 
-# Wide enough for every table, since a pipe has no width and cells must not be cut.
-_PIPE_WIDTH = 400
+_WIDTH = 79
 
 
-def output() -> Console:
-    """The console of the result: lines are never cut; tables only on a terminal."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a file name may contain any character
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    return Console(width=width, soft_wrap=True, markup=False, highlight=False, emoji=False)
-
-
-def say(*parts: Any) -> None:
+def say(*lines: str) -> None:
     """Print lines and tables as the result."""
-    for part in parts:
-        output().print(part)
-
-
-def show_table(table: Any) -> None:
-    """Print a table between empty lines; on a narrow terminal its lines break, and no figure is cut off."""
-    output().print("", table, "", sep="\n", soft_wrap=False, crop=False)
+    for line in lines:
+        print(line)
 
 
 @contextlib.contextmanager
-def progress() -> Iterator[Any]:
-    """Give a function that shows the current step on stderr, if that is a terminal; warnings are shown at the end."""
-    console = Console(stderr=True, markup=False, highlight=False, emoji=False)
-    with (
-        warnings_on_stderr(),
-        console.status("starting") if console.is_terminal else contextlib.nullcontext() as status,
-    ):
-        yield status.update if status else lambda _: None
+def progress() -> Iterator[Callable[[str], None]]:
+    """Give a function that shows the current step on stderr, if that is a terminal, and clear it at the end."""
+
+    def show(step: str) -> None:
+        if sys.stderr.isatty():
+            print(f"\r{step[:_WIDTH]:{_WIDTH}}", end="\r", file=sys.stderr, flush=True)
+
+    try:
+        yield show
+    finally:
+        show("")
 
 
-@contextlib.contextmanager
-def warnings_on_stderr() -> Iterator[None]:
-    """Show each warning of the library as one line, once."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    for line in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
-        if not emptied_after(line):
-            print(f"warning: {line}", file=sys.stderr)
-
-
-_WIDEST = 10_000
+def described(named: Any, data: Sequence[ReturnsFile], *more: str) -> list[str]:
+    """Lines about files: their tasks and rollouts, and the columns that were read."""
+    rollouts = "; ".join(dict.fromkeys(_rollouts(each.num_rollouts) for each in data))
+    first = [f"{named}: {how_many(len(data[0].tasks), 'task')}", rollouts, *more]
+    return [", ".join(filter(None, first)), *told(*data)]
 
 
 def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, certificates: Mapping[str, Any]) -> str:
-    """The question and settings, for one policy or two."""
+    """The data and the settings, of one policy or two."""
     certificate, *_ = certificates.values()
-    tasks = how_many(certificate.num_tasks, "task")
+    named = " against ".join(each._name for each in data[:2]) if of_two(certificate) else data[0].path
     lies = f"support [{', '.join(map(as_given, support))}]" if support else ""
     delta = f"delta {ceil_figures(float(certificate.delta))}"
-    if of_two(certificate):
-        a, b, *_ = data
-        # Policies may be called B and A.
-        letters = "AB" if {a.roles.only, b.roles.only}.isdisjoint("AB") else ("first", "second")
-        rollouts = "; ".join(f"{x}: {rollouts_words(of.num_rollouts)}" for x, of in zip(letters, (a, b), strict=True))
-        named = ", ".join(f"{letter} is {of._name}" for letter, of in zip(letters, (a, b), strict=True))
-        first = f"{named}: {tasks}, {way(certificate)}"
-        return "\n".join([first, f"{rollouts}; {', '.join(filter(None, [lies, delta]))}", *told(*data)])
-    rollouts = "; ".join(dict.fromkeys(rollouts_words(each.num_rollouts) for each in data))
-    first = ", ".join(filter(None, [f"{data[0].path}: {tasks}", rollouts, lies]))
-    return "\n".join([first, *told(*data), ", ".join([*_settings(certificates), delta])])
+    return "\n".join([*described(named, data, lies), ", ".join([*settings_words(certificates), delta])])
 
 
-def _settings(certificates: Mapping[str, Any]) -> list[str]:
+def settings_words(certificates: Mapping[str, Any]) -> list[str]:
     """Bound, method and beta, which may depend on the fixed numbers."""
     certificate, *_ = certificates.values()
     each = {name: QUESTIONS[name].each for name in certificates}
@@ -99,16 +65,9 @@ def _settings(certificates: Mapping[str, Any]) -> list[str]:
     return [f"{name} {value}" for name, value in named.items() if value]
 
 
-def rollouts_words(counts: np.ndarray) -> str:
+def _rollouts(counts: np.ndarray) -> str:
     """The number of rollouts of each task, [n]."""
     return f"{how_many(span(counts), 'rollout')}{f', {counts.sum()} in all' if np.ptp(counts) else ' each'}"
-
-
-def way(certificate: Any) -> str:
-    """How it was certified, in a few words."""
-    named = [getattr(certificate, name, "") for name in ("bound", "method")]
-    level = level_words(getattr(certificate, "beta", None))
-    return ", ".join(filter(None, [*named, f"beta {level}" if level else ""]))
 
 
 def as_given(value: float) -> str:
@@ -116,12 +75,11 @@ def as_given(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-def plain_table(columns: dict[str, list[str]]) -> Table:
-    """Columns of text by their heading, aligned to the right; a narrow terminal breaks lines, and cuts no figure."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False, header_style="bold")
-    for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in zip(*columns.values(), strict=True):
-        table.add_row(*row)
-    table.width = Console(width=_WIDEST).measure(table).maximum
-    return table
+def table(columns: Mapping[str, Sequence[str]]) -> str:
+    """Columns of text by their heading, aligned to the right."""
+    widths = [max(map(len, [name, *cells])) for name, cells in columns.items()]
+    rows = [[*columns], *zip(*columns.values(), strict=True)]
+    heading, *lines = ["   ".join(map(str.rjust, row, widths)) for row in rows]
+    rule = "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
+    rule = "-" if rule.encode(sys.stdout.encoding or "utf-8", "replace") == b"?" else rule
+    return "\n".join([heading, rule * len(heading), *lines])

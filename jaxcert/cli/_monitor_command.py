@@ -1,23 +1,39 @@
-"""`jaxcert monitor`: whether a certificate still holds, episode by episode from standard input."""
+"""`jaxcert monitor`: whether a certificate still holds, by the episodes on standard input."""
 
 import contextlib
 import hashlib
+import itertools
+import select
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
 
 from jaxcert._files import content_of, in_file
-from jaxcert.cli import _console
-from jaxcert.cli._options import argument, flag, option, options, reading_of, with_group
+from jaxcert.cli._options import (
+    RoleOptions,
+    argument,
+    flag,
+    option,
+    options,
+    options_of,
+    reading_of,
+    taking,
+    with_group,
+)
 from jaxcert.cli._outputs import check_distinct
 from jaxcert.monitoring import Monitor, MonitoredClaim, claim_of_record
 from jaxcert.monitoring._claims import has_successes
+from jaxcert.monitoring._deployed import deployed_tasks
 from jaxcert.monitoring._monitor_declared import as_declared, check_same
-from jaxcert.monitoring._stream import tasks_from
 from jaxcert.report import document_digest, read_certificate
+from jaxcert.tables._roles import Roles
+
+# The roles of columns that are none of deployed episodes.
+_NOT_TAKEN = ("successes", "trials", "strata", "tasks", "records", "recipe")
+_PAUSE = 0.2  # seconds after which the episodes that came are looked at
 
 
 @options
@@ -27,17 +43,16 @@ class Wished(NamedTuple):
     threshold: float | None = option("B", "Which threshold of the certificate; or a claim of your own.")
     epsilon: float | None = option("E", "Without CERTIFICATE: the risk that is claimed.")
     alpha: float | None = option("A", "Probability of ever raising a false alarm; by default 0.05.")
-    rollouts: int | None = option("M", "Episodes of each task, in a row; by default 1.")
+    num_rollouts: int | None = option("M", "Episodes of each task, in a row; by default 1.", "--rollouts")
     support: tuple[float, float] | None = option(
         "A B", "Smallest and largest possible return; by default the certificate's."
     )
-    successes: bool = flag("An episode succeeds (1) or fails (0).", "--successes")
+    successes: bool | None = flag("An episode succeeds (1) or fails (0).", "--successes", default=None)
 
     @property
     def given(self) -> dict[str, Any]:
         """The options by the names of a monitor's declared settings."""
-        given = {**self._asdict(), "num_rollouts": self.rollouts, "successes": self.successes or None}
-        return {name: value for name, value in given.items() if value is not None and name != "rollouts"}
+        return {name: value for name, value in self._asdict().items() if value is not None}
 
 
 def opened(state: Path, certificate: Path | None, wished: Wished, *, complete: bool) -> Monitor:
@@ -90,61 +105,75 @@ def _certified(certificate: Path, wished: Wished) -> tuple[MonitoredClaim, tuple
         return claim_of_record(record, threshold=wished.threshold), support, has_successes(record)
 
 
-def feed(watching: Monitor, columns: dict[str, Any], certified: Mapping[str, Any]) -> None:
-    """Add the episodes on standard input; a terminal is not waited for."""
-    if sys.stdin.isatty():
-        return
-    declared, is_empty = watching.declared, True
-    settings: Any = {"support": declared.support, "certified": certified, "tell": lambda text: _say(f"warning: {text}")}
-    for tasks in tasks_from(sys.stdin.buffer, declared.num_rollouts, columns, **settings):
-        before, is_empty = watching.evidence, False
-        watching.add(tasks)
-        now = watching.evidence
-        if now.alarm and not before.alarm:  # told at once
-            _say(f"alarm after task {int(now.alarm_at)}")
-        if now.changed and not before.changed:
-            _say(f"change found after task {int(now.change_at)}")
-    if is_empty:
+def feed(watching: Monitor, stream: Any, roles: Roles, certified: Mapping[str, Any]) -> None:
+    """Add the episodes of an input up to the first task without all of its rollouts, which is refused."""
+    declared, tasks = watching.declared, []
+    for content, is_end in _arrived(stream):
+        before, num_before = watching.evidence, len(tasks)
+        tasks = deployed_tasks(content, roles, support=declared.support, certified=certified)
+        whole = [*itertools.takewhile(lambda task: len(task[1]) == declared.num_rollouts, tasks)]
+        watching.add(whole[num_before:])
+        _tell_news(before, watching.evidence)
+        if is_end or len(tasks) > len(whole) + 1:  # the last task may wait for its rollouts
+            watching.add(tasks[len(whole) :])
+        tasks = whole
+    if not tasks:
         # This is no error: an hour without a task is no evidence against the claim.
         _say("warning: no episode was read from standard input")
 
 
+def _tell_news(before: Any, now: Any) -> None:
+    """Tell of an alarm and of a change at once."""
+    if now.alarm and not before.alarm:
+        _say(f"alarm after task {int(now.alarm_at)}")
+    if now.changed and not before.changed:
+        _say(f"change found after task {int(now.change_at)}")
+
+
+def _arrived(stream: Any) -> Iterator[tuple[bytes, bool]]:
+    """All whole lines that have come, whenever the input pauses; at its end all of it."""
+    content = b""
+    while chunk := stream.read1():
+        content += chunk
+        with contextlib.suppress(OSError):  # of an input that is no pipe
+            if not select.select([stream], [], [], _PAUSE)[0]:
+                yield content[: content.rfind(b"\n") + 1], False
+    yield content, True
+
+
 def _say(text: str) -> None:
-    """Print it on stderr at once."""
     print(text, file=sys.stderr, flush=True)
 
 
+@taking("roles", options_of(RoleOptions, without=_NOT_TAKEN), dict)
 @with_group("wished", Wished)
 def command(
     state: Path = option("FILE", "File of the monitor, created if missing.", default=...),
     certificate: Path | None = argument("[CERTIFICATE]", "File of `jaxcert certify --json`, to begin.", default=None),
     complete: bool = flag("Declare that each return is one of a whole episode.", "--complete"),
     change: bool = flag("Exit with 1 for a change at an unknown time, not the alarm.", "--change"),
-    task: str | None = option("NAME", "Column of the tasks, a key in JSON; by default task_id or task."),
-    value: str | None = option(
-        "NAME", "Column of the outcomes; by default total_return, or return, score, success or passed."
-    ),
     *,
     wished: Wished,
+    roles: dict[str, Any],
 ) -> None:
     """Add episodes from standard input to a monitor, and say whether the certificate still holds.
 
-    The input is CSV with a header, or lines of JSON, tasks in the order in which they arrived. The exit status is 0
-    without an alarm, also if no episode was read, 1 with one, 2 for an error. Tasks that are sent again count once.
+    The input is CSV with a header, or lines of JSON, tasks in the order in which they arrived. An alarm is told when it
+    is raised. The exit status is 0 without an alarm, also if no episode was read, 1 with one, 2 for an error. Tasks
+    that are sent again count once.
     Options of a monitor that has begun are fixed: they may be given again, and others are refused.
     """
     check_distinct(("CERTIFICATE", certificate), ("--state", state))
-    with _console.warnings_on_stderr():
-        watching = opened(state, certificate, wished, complete=complete)
-        certified = {} if certificate is None else read_certificate(certificate)["certificates"][0].get("data") or {}
-    reading = reading_of({"task": task, "value": value})
-    columns = {"task": reading["task"], "trial": None, "value": reading["value"]}
+    watching = opened(state, certificate, wished, complete=complete)
+    certified = {} if certificate is None else read_certificate(certificate)["certificates"][0].get("data") or {}
     is_whole = False
     try:
-        feed(watching, columns, certified)
+        if not sys.stdin.isatty():  # a terminal is not waited for
+            reading = Roles(**reading_of({**roles, "trial": roles["trial"] or ""}))
+            feed(watching, sys.stdin.buffer, reading, certified)
         is_whole = True
     finally:
-        # A stream that ends in the middle of a task must not hide an alarm.
+        # An input that ends in the middle of a task must not hide an alarm.
         is_reached = bool(watching.evidence.changed if change else watching.evidence.alarm)
         if is_whole or is_reached:
             print(watching)

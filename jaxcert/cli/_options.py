@@ -1,6 +1,5 @@
 """Options that several commands have: groups of them, numbers in lists, and the roles of columns."""
 
-import copy
 import functools
 import inspect
 import itertools
@@ -13,7 +12,6 @@ from typer.models import ParameterInfo
 from jaxcert.certificates._arguments import AUTO
 from jaxcert.tables._roles import Columns, Roles
 
-_SEVERAL = "repeatable; also 1,2,5"
 Command = Callable[..., None]
 
 
@@ -40,21 +38,11 @@ def taking(
     return decorate
 
 
-def options_of(
-    group: Any, *, without: Collection[str] = (), needed: Collection[str] = (), **words: str
-) -> list[inspect.Parameter]:
-    """The options of a group: a NamedTuple whose defaults are these.
-
-    ``without``: options that a command lacks; ``needed``: options that it requires; ``words``: its own help texts.
-    """
-    found, kinds = [], get_type_hints(group)
-    for name, given in group._field_defaults.items():
-        if name in without or not isinstance(given, ParameterInfo):
-            continue
-        given = copy.copy(given)
-        given.help, given.default = words.get(name, given.help), ... if name in needed else given.default
-        found.append(parameter(name, kinds[name], given))
-    return found
+def options_of(group: Any, *, without: Collection[str] = ()) -> list[inspect.Parameter]:
+    """The options of a group: a NamedTuple whose defaults are these; ``without``: those that a command lacks."""
+    kinds, given = get_type_hints(group), group._field_defaults.items()
+    of_group = [(name, each) for name, each in given if isinstance(each, ParameterInfo) and name not in without]
+    return [parameter(name, kinds[name], each) for name, each in of_group]
 
 
 def parameter(name: str, kind: Any, given: Any) -> inspect.Parameter:
@@ -91,12 +79,7 @@ def argument(metavar: str, text: str, default: Any = ...) -> Any:
 
 def several(metavar: str, text: str, *flags: str) -> Any:
     """An option for several numbers, of type ``list[Any] | None``; `text` is its help, without a full stop."""
-    return option(metavar, in_full(text), *flags, parser=_numbers, callback=_together)
-
-
-def in_full(text: str) -> str:
-    """The help of an option for several numbers."""
-    return f"{text} ({_SEVERAL})."
+    return option(metavar, f"{text} (repeatable; also 1,2,5).", *flags, parser=_numbers, callback=_together)
 
 
 def _numbers(text: str) -> list[float]:
@@ -129,7 +112,7 @@ def level(text: str) -> float | str:
         raise typer.BadParameter(f"{text!r} is not a number, or {AUTO!r}.") from None
 
 
-class _Roles(NamedTuple):
+class RoleOptions(NamedTuple):
     """The options by which a file is read."""
 
     task: str | None = option(
@@ -183,12 +166,12 @@ class _Roles(NamedTuple):
 
 
 # A decorator for a command with ``roles``: which options of the group were given, by the parameters of `read_returns`.
-with_roles = taking("roles", options_of(_Roles), dict)
+with_roles = taking("roles", options_of(RoleOptions), dict)
 
 
 def reading_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """The roles by the parameters of `read_returns`, with its defaults if none is given."""
-    usual = {name: value for name, value in Roles()._asdict().items() if name in _Roles._fields}
+    usual = {name: value for name, value in Roles()._asdict().items() if name in RoleOptions._fields}
     found = usual | {name: value for name, value in given.items() if value is not None}
     return {**found, "trial": found["trial"] or None, "where": tuple(found["where"])}
 
@@ -205,7 +188,9 @@ def columns_of(metrics: Sequence[str], reading: Mapping[str, Any]) -> list[dict[
 
 def others_given(given: Mapping[str, Any]) -> list[str]:
     """The options that were given, without the three columns."""
-    return [f"--{name}" for name in _Roles._fields if name not in Columns._fields and given.get(name) not in (None, ())]
+    return [
+        f"--{name}" for name in RoleOptions._fields if name not in Columns._fields and given.get(name) not in (None, ())
+    ]
 
 
 def words_of(given: Mapping[str, Any]) -> list[str]:

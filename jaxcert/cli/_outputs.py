@@ -10,13 +10,6 @@ from jaxcert.cli._options import flag, option, options
 from jaxcert.report import save_figure
 from jaxcert.report.plots._axes import check_figure_path
 
-FORCE = flag("Replace files that exist.", "--force")
-WITNESS = flag(
-    "Add a proof to the certificate file that anyone with the returns can check in exact arithmetic "
-    "(`jaxcert verify --exact`).",
-    "--witness",
-)
-JSON = option("FILE", "Write a certificate file there.")
 Named = tuple[str, Path | None]  # a file, and what the user calls it
 
 
@@ -24,16 +17,20 @@ Named = tuple[str, Path | None]  # a file, and what the user calls it
 class Outputs(NamedTuple):
     """Which files are wanted."""
 
-    json: Path | None = JSON
-    witness: bool = WITNESS
-    plot: Path | None = option("FILE", "Draw the result, by threshold or name (.png, .svg, .pdf).")
+    json: Path | None = option("FILE", "Write a certificate file there; - for stdout.")
+    witness: bool = flag(
+        "Add a proof to the certificate file that anyone with the returns can check in exact arithmetic "
+        "(`jaxcert verify --exact`).",
+        "--witness",
+    )
+    plot: Path | None = option("FILE", "Draw the result, or the evidence over time (.png, .svg, .pdf).")
     report: Path | None = option(
         "FILE",
         "Write a page to read, print and send (.html): the statement, settings and figures. It shows no "
         "single returns and no task labels.",
     )
     names: bool = flag("Name single tasks on the page by their labels in the file.", "--tasks-in-report")
-    force: bool = FORCE
+    force: bool = flag("Replace files that exist.", "--force")
     title: str | None = option("TEXT", "Title of the page, and of the plot before the confidence.")
 
     @property
@@ -48,7 +45,8 @@ class Outputs(NamedTuple):
 
     def check(self, *inputs: Named) -> None:
         """Raise beforehand for files that could not be written, or exist and may not be replaced."""
-        check_witness(self.witness, self.json)
+        if self.witness and self.json is None:
+            raise ValueError("--witness is for a certificate file; expected --json")
         if self.names and self.report is None:
             raise ValueError("--tasks-in-report is for a page; expected --report")
         if self.title is not None and self.report is self.plot is None:
@@ -60,13 +58,16 @@ class Outputs(NamedTuple):
 
 def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None:
     """Raise ValueError for files that cannot be written, that exist, or that the command uses otherwise."""
+    check_distinct(*inputs, *outputs)
     for name, path in outputs:
         if path is not None:
             if name == "--report":
                 check_suffix(path, [".html"])
             (check_figure_path if name == "--plot" else check_output)(path)
-    check_distinct(*inputs, *outputs)
-    check_new(*(path for _, path in outputs), force=force)
+            if path.exists() and not force:
+                raise ValueError(
+                    f"{path}: exists; expected a new file, or --force to replace it, as a job needs that runs again"
+                )
 
 
 def check_distinct(*named: Named) -> None:
@@ -75,21 +76,6 @@ def check_distinct(*named: Named) -> None:
     for name, path in named:
         if path is not None and (other := seen.setdefault(path.resolve(), name)) != name:
             raise ValueError(f"{other} and {name} name the same file, expected different ones")
-
-
-def check_witness(witness: bool | None, json: Path | None) -> None:
-    """Raise ValueError for witnesses without the file that they are for."""
-    if witness and json is None:
-        raise ValueError("--witness is for a certificate file; expected --json")
-
-
-def check_new(*paths: Path | None, force: bool) -> None:
-    """Raise ValueError for files that exist, unless they may be replaced."""
-    for path in paths:
-        if path is not None and not force and path.exists():
-            raise ValueError(
-                f"{path}: exists; expected a new file, or --force to replace it, as a job needs that runs again"
-            )
 
 
 def write_plot(file: Path, ax: Any, *, replace: bool = True) -> None:

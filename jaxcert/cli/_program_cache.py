@@ -51,22 +51,19 @@ def compiled_programs() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             show = warnings.showwarning
-            warnings.showwarning = lambda message, *rest: None if emptied_after(str(message)) else show(message, *rest)
+            warnings.showwarning = lambda message, *rest: None if _emptied(str(message)) else show(message, *rest)
             with kept_in(folder()):
                 yield
     finally:
         _set(before)
 
 
-def emptied_after(warning: str) -> bool:
-    """Whether a warning is about a damaged program. Then the folder is emptied, since JAX would keep the program and
-    always warn.
-    """
-    if getattr(jax.config, "jax_compilation_cache_dir", None) != str(folder()) or not warning.startswith(_DAMAGED):
-        return False
-    for file in (*folder().glob("*-cache"), *folder().glob("*-atime")):
+def _emptied(warning: str) -> bool:
+    """Empty the folder if a warning is about a damaged program, which JAX would keep, and always warn."""
+    is_damaged = warning.startswith(_DAMAGED)
+    for file in (*folder().glob("*-cache"), *folder().glob("*-atime")) if is_damaged else ():
         file.unlink(missing_ok=True)
-    return True
+    return is_damaged
 
 
 def _set(values: dict[str, Any]) -> None:

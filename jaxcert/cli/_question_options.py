@@ -11,9 +11,6 @@ import typer
 from jaxcert.certificates._question import Option, Question
 from jaxcert.cli._options import flag, option, parameter, several
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._in_words import column_texts
-
-_MOST_MISSED = 20
 
 
 def check_required(require: float | None, question: Question) -> None:
@@ -33,13 +30,9 @@ def check_required(require: float | None, question: Question) -> None:
 def check_rows(require: float, certificate: Any, question: Question) -> None:
     """If less is certified than required, say so on stderr and exit with status 1."""
     certified = np.atleast_1d(np.asarray(getattr(certificate, question.rows.columns[question.rows.certified])))
-    missed = np.flatnonzero(~(certified >= require)).tolist()
-    if missed:
-        certified_texts = column_texts(certificate, question, question.rows.certified)
-        places = [f" at {text}" for text in column_texts(certificate, question, question.each)] if question.each else []
-        shown = [certified_texts[i] + (places[i] if places else "") for i in missed[:_MOST_MISSED]]
-        more = f" and so on, {len(missed)} in all" if len(missed) > _MOST_MISSED else ""
-        print(f"error: certified is {', '.join(shown)}{more}; required is {require:g}", file=sys.stderr)
+    if missed := int(np.sum(~(certified >= require))):
+        rows = f"in {missed} of {certified.size} rows" if certified.size > 1 else "here"
+        print(f"error: less is certified {rows} than the required {require:g}", file=sys.stderr)
         raise typer.Exit(1)
 
 
@@ -96,4 +89,4 @@ def _parameter(name: str, held: dict[str, Option]) -> inspect.Parameter:
     else:
         kind = bool if own.type is bool else own.type | None
         wanted = flag(f"{text}.", named, default=False if own.type is bool else None)
-    return parameter(f"_{name}", kind, wanted)
+    return parameter(name, kind, wanted)

@@ -1,5 +1,7 @@
 """Requests about files of returns, with their settings, taken from a protocol if there is one, and the answers."""
 
+import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,8 +19,9 @@ from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import check_required, not_taken
 from jaxcert.cli._typed import refuse_both, typed_with
 from jaxcert.diagnostics import Finding
-from jaxcert.planning import Advice
+from jaxcert.planning import Advice, advise
 from jaxcert.questions import QUESTIONS
+from jaxcert.report._reasons import MOST_REASONS
 from jaxcert.returns._prepared import is_successes
 from jaxcert.returns._sample import declared_support
 from jaxcert.tables import ReturnsFile
@@ -75,15 +78,22 @@ class Request(NamedTuple):
         return self.locked and self.locked.protocol.digest
 
 
-class Answer(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Answer:
     """The certificates of one request."""
 
     request: Request
     data: Sequence[ReturnsFile]  # the returns of the policy, or of A and of B; of one metric after the other
     settings: Mapping[str, Any]  # of the questions, apart from the numbers that were fixed beforehand
-    certificates: Mapping[str, Any] = {}  # by the question
-    advice: Mapping[str, Sequence[Advice | None]] = {}  # why no more is certified, by the question
+    certificates: Mapping[str, Any]  # by the question
     findings: Sequence[Finding] | None = None  # likely mistakes; None if none were looked for
+
+    @functools.cached_property
+    def advice(self) -> dict[str, tuple[Advice | None, ...]]:
+        """The reasons why less is certified than wanted, by question, where they are known."""
+        known: dict[str, Any] = {"num_rollouts": max(int(each.num_rollouts.max()) for each in self.data)}
+        known |= {"support": self.support, "safety": self.request.wanted, "limit": MOST_REASONS}
+        return {question.name: advise(each, **known) for question, each in self.answered if question.advised}
 
     @property
     def support(self) -> Any:
@@ -136,12 +146,6 @@ def settings_of(question: Question, asking: Asking, data: Sequence[ReturnsFile])
     """As ``completed``, for one policy or for differences of two, which are never successes."""
     if len(data) == 1:
         return completed(question, asking, data[0].like, data[0].known_support)
-    if asking.bound in BOUNDS and BOUNDS[asking.bound].binary:
-        instead = typed_with({} if asking.support else {"--support": ["0", "1"]}, without=["--bound"])
-        raise ValueError(
-            f"--bound is {asking.bound}, which counts successes, not differences of two policies; expected "
-            f"--support without it, for example: {instead}"
-        )
     if asking.support is None and all(is_successes(each.returns) for each in data):
         asking = asking._replace(support=(0.0, 1.0))
     return completed(question, asking, np.zeros(1))
@@ -175,17 +179,14 @@ def check_listed(
     needed = {"--threshold": [at]} if at else {}
     a_list = typed_with({**missing, **needed, "--suite": []}, without=["--margin"] if data[1:] else [])
     a_sample = typed_with({**missing, "--sampled": []})
-    told = f"{made[0].path}: its tasks are a list that somebody made"
-    same = [each for each in QUESTIONS.values() if each.listed and each.shortcut == question.shortcut is not None]
-    if not (same or len(data) > 1):
-        raise ValueError(
-            f"{told}, and {question.name!r} asks about new tasks. If they were drawn at random from the tasks that new "
-            f"ones come from: {a_sample}"
-        )
-    raise ValueError(
-        f"{told}. Is it the list itself that counts? {a_list}. Or were they drawn at random from the tasks that new "
-        f"ones come from? {a_sample}"
-    )
+    alike = (each for each in QUESTIONS.values() if each.listed and each.each == question.each)
+    same = [each for each in alike if each.shortcut == question.shortcut is not None]
+    drawn = "drawn at random from the tasks that new ones come from"
+    if same or len(data) > 1:
+        which = f". Is it the list itself that counts? {a_list}. Or were they {drawn}? {a_sample}"
+    else:
+        which = f", and {question.name!r} asks about new tasks. If they were {drawn}: {a_sample}"
+    raise ValueError(f"{made[0].path}: its tasks are a list that somebody made{which}")
 
 
 def _stated(question: Question, asking: Asking, returns: np.ndarray) -> dict[str, Any]:

@@ -1,28 +1,25 @@
 """`jaxcert trial`: an experiment trial by trial, as with a robot, recorded in a log."""
 
-import re
 import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
 
-from jaxcert._files import check_suffix
+from jaxcert._files import check_suffix, write_whole
 from jaxcert.cli import _console, _trial_texts
 from jaxcert.cli._options import argument, flag, option, options, several, with_group
-from jaxcert.cli._outputs import FORCE, JSON, WITNESS, check_outputs, check_witness, write_plot
+from jaxcert.cli._outputs import Outputs, write_plot
 from jaxcert.cli._typed import refuse_both, typed_among
-from jaxcert.report import trial_records, write_certificates
+from jaxcert.report import certificate_document, document_text, trial_records
 from jaxcert.report._exact_check import proof_command
-from jaxcert.report.plots._line_plots import plot_pairs
+from jaxcert.report.plots._curve_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._declared import outcomes_of
 from jaxcert.rollouts._paired_trials import open_trials
-from jaxcert.rollouts._rounds import SCHEDULES
 
 # More than anybody tries by hand: a slip of the pen.
 _MOST_TASKS = 10_000
-_NUMBER = re.compile(r"[-+]?(\d[\d_]*)?\.?\d+(e[-+]?\d+)?")
 
 
 @options
@@ -34,17 +31,13 @@ class OfTasks(NamedTuple):
     beta: float = option("P", "Probability with which a task below a threshold may pass.", default=0.05)
     give_up: float | None = option("W", "Leave a task with less evidence; by default 0.5, or 0.1.")
     max_trials: int | None = option("M", "Leave a task after so many; for successes by default 100.")
-    schedule: str = option("NAME", f"Which task `next` advises: one of {', '.join(SCHEDULES)}.", default="closest")
 
     def start(self, log: Path, *, successes: bool, **settings: Any) -> Trials:
         """A log of trials of tasks."""
         if not self.threshold:
             raise ValueError("expected --threshold, the performance to certify, or --policies A,B")
-        if successes and (wrong := [each for each in self.threshold if not 0 < each <= 1]):
-            raise ValueError(f"--threshold is {wrong[0]:g}; expected a probability of success above 0, and at most 1")
-        own = {name: getattr(self, name) for name in ("beta", "give_up", "max_trials", "schedule")}
-        labels = _labels(self.tasks)
-        return Trials.start(log, labels, self.threshold, successes=successes, **own, **settings)
+        own = {name: getattr(self, name) for name in ("beta", "give_up", "max_trials")}
+        return Trials.start(log, _labels(self.tasks), self.threshold, successes=successes, **own, **settings)
 
 
 @options
@@ -90,22 +83,19 @@ def start_trials(
     if given := typed_among([f"--{name.replace('_', '-')}" for name in other._fields]):
         of = "an experiment without --policies" if kind is of_tasks else "--policies"
         raise ValueError(f"{given[0]} is given; {of} does not take it")
-    with _console.warnings_on_stderr():
-        found = kind.start(log, successes=successes, support=support, delta=delta)
+    found = kind.start(log, successes=successes, support=support, delta=delta)
     _console.say(*_trial_texts.beginning(found))
 
 
 def _labels(tasks: str | None) -> list[str]:
     """The labels; a single number stands for that many tasks, labelled 0, 1, ..."""
-    if tasks is None:
-        raise ValueError("expected --tasks, the labels A,B,... or their number")
-    text = tasks.strip()
-    if not _NUMBER.fullmatch(text):
-        return [label.strip() for label in text.split(",")]
-    number = int(text[:20]) if text.isascii() and text.isdecimal() else 0
+    labels = [label.strip() for label in (tasks or "").split(",")]
+    if len(labels) > 1:
+        return labels
+    number = int(labels[0][:20]) if labels[0].isascii() and labels[0].isdecimal() else 0
     if not 0 < number <= _MOST_TASKS:
-        raise ValueError(f"--tasks is {text:.40}; expected labels, A,B,..., or a number from 1 to {_MOST_TASKS}")
-    return list(map(str, range(number)))
+        raise ValueError(f"--tasks is {tasks!s:.40}; expected labels, A,B,..., or a number from 1 to {_MOST_TASKS}")
+    return [*map(str, range(number))]
 
 
 LOG = argument("LOG", "The log of `jaxcert trial start`.")
@@ -129,12 +119,11 @@ def add_trial(
     """Record a trial in LOG; it is on the disk when the command ends."""
     refuse_both("--success", "--failure")
     given = [value for value in (success, score) if value is not None]
-    with _console.warnings_on_stderr():
-        found = open_trials(log)
-        if len(given) != 1:
-            wanted = outcomes_of(found.declared.successes, found.declared.support)
-            raise ValueError(f"expected one of --success, --failure and --score, for {wanted}")
-        found.add(label, given[0])
+    found = open_trials(log)
+    if len(given) != 1:
+        wanted = outcomes_of(found.declared.successes, found.declared.support)
+        raise ValueError(f"expected one of --success, --failure and --score, for {wanted}")
+    found.add(label, given[0])
     _console.say(_trial_texts.progress(found, label))
 
 
@@ -143,9 +132,8 @@ def undo_trial(
     log: Path = LOG, why: str = option("TEXT", "The reason, which must not be how the trial went.", default=...)
 ) -> None:
     """Withdraw the last trial in LOG; it stays there, with the reason, and does not count."""
-    with _console.warnings_on_stderr():
-        found = open_trials(log)
-        gone = found.undo(why)
+    found = open_trials(log)
+    gone = found.undo(why)
     label = found.declared.labels[gone.task]
     told = f"withdrawn: trial {gone.number}, of {label}; {len(found.withdrawn)} in all"
     _console.say(f"{label} is in again" if gone.value is None else told, _trial_texts.progress(found, label))
@@ -154,44 +142,37 @@ def undo_trial(
 @group.command("drop")
 def drop_policy(log: Path = LOG, policy: str = option("LABEL", "The policy.", default=...)) -> None:
     """Leave one of several policies in LOG out of all later blocks, for whatever reason; what was shown stays."""
-    with _console.warnings_on_stderr():
-        found = PairedTrials(log)
-        found.drop(policy)
+    found = PairedTrials(log)
+    found.drop(policy)
     _console.say("; ".join([f"{policy} is dropped", *_trial_texts.next_of(found)]))
 
 
 @group.command("next")
 def next_task(log: Path = LOG) -> None:
     """Print the label of the task or policy that LOG advises to try next; nothing, with exit status 1, at the end."""
-    with _console.warnings_on_stderr():
-        label = open_trials(log).next_label()
+    label = open_trials(log).next_label()
     if label is None:
         raise typer.Exit(1)
     _console.say(label)
 
 
 @group.command("status")
-def trial_status(
-    log: Path = LOG,
-    json: Path | None = JSON,
-    witness: bool = WITNESS,
-    plot: Path | None = option("FILE", "Of policies: draw the evidence after each pair (.png, .svg, .pdf)."),
-    force: bool = FORCE,
-) -> None:
-    """Say how far LOG has come, and what is certified so far."""
-    check_outputs([("LOG", log)], ("--json", json), ("--plot", plot), force=force)
-    check_witness(witness, json)
-    with _console.warnings_on_stderr():
-        found = open_trials(log)
-    if json is not None:
+@with_group("outputs", Outputs, without=["witness", "report", "names", "title"])
+def trial_status(log: Path = LOG, *, outputs: Outputs) -> None:
+    """Say how far LOG has come, and what is certified so far; of policies --plot draws the evidence after each pair."""
+    outputs.check(("LOG", log))
+    found = open_trials(log)
+    if outputs.json is not None:
         if not isinstance(found, Trials):
             proof = f"jaxcert verify {shlex.quote(str(log))}, or {proof_command(log)}"
             raise ValueError(f"{log}: --json is for tasks; of pairs the log is the proof: {proof}")
-        with _console.warnings_on_stderr():
-            records = trial_records(found, witness=witness)
-        write_certificates(json, records, replace=force)
-    if plot is not None:
+        document = document_text(certificate_document(trial_records(found)))
+        if outputs.record is None:
+            print(document, end="")
+            return
+        write_whole(outputs.record, document, replace=outputs.force)
+    if outputs.plot is not None:
         if isinstance(found, Trials):
             raise ValueError(f"{log}: --plot is for policies in pairs; of tasks --json writes what is certified")
-        write_plot(plot, plot_pairs(found), replace=force)
+        write_plot(outputs.plot, plot_pairs(found), replace=outputs.force)
     _console.say(*_trial_texts.standing(found))

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert.certificates import confidence, floor_to
-from jaxcert.cli._console import as_given, plain_table
-from jaxcert.cli._typed import in_shell
+from jaxcert.cli._console import as_given, table
 from jaxcert.returns._labels import enumerated, quoted
 from jaxcert.rollouts import PairedTrials, RecordedTrials, Trials
 from jaxcert.rollouts._declared import fewest_to_pass, if_all_pass, pairs_to_go
@@ -16,6 +15,12 @@ from jaxcert.sequential import certificate
 from jaxcert.tables._returns import how_many
 
 _AT_ANY_TIME = "This holds at every moment of the experiment: go on, or stop, whenever you like."
+_OF_A_LIST = (
+    "this is about new tasks, from which these are drawn at random; of a fixed list, such as placements chosen by "
+    "hand, make as many trials of each, a number fixed beforehand, and write task, trial and outcome to a file: "
+    "jaxcert certify FILE --suite"
+)
+_NONE = "no policy is shown to be better"
 # A smaller lead that is still needed is not mentioned.
 _LARGE = 0.2
 
@@ -74,20 +79,7 @@ def _beginning_of_tasks(trials: Trials) -> Iterator[str]:
     for i, (threshold, safety) in enumerate(zip(declared.thresholds, _at_most(trials), strict=True)):
         passes = f"a task passes after at least {how_many(fewest[0, i], 'trial')}"
         yield f"at {as_given(threshold)}: {passes}; if every task passes, {safety} of new tasks are certified"
-    yield _of_a_list(trials)
-
-
-def _of_a_list(trials: Trials) -> str:
-    """Advice for tasks that were not drawn: a list needs the same number of trials of each, whatever they show."""
-    declared = trials.declared
-    options = ["--suite", "--threshold", ",".join(map(as_given, declared.thresholds))]
-    options += [] if declared.successes else ["--support", *map(as_given, declared.support)]
-    options += ["--delta", as_given(declared.delta)]
-    return (
-        "this is about new tasks, from which these are drawn at random; of a fixed list, such as placements chosen by "
-        "hand, make as many trials of each, a number fixed beforehand, and write task,trial,"
-        f"{'success' if declared.successes else 'score'} to a file: {in_shell('certify', ['trials.csv'], options)}"
-    )
+    yield _OF_A_LIST
 
 
 def _state_of(trials: Trials, label: str) -> str:
@@ -104,7 +96,7 @@ def _standing_of_tasks(trials: Trials) -> Iterator[Any]:
     columns = {"task": [*tasks], "trials": [_tally(trials, place) for place in range(len(tasks))]}
     for threshold, words in zip(thresholds, zip(*_words(trials), strict=True), strict=True):
         columns[f"at {as_given(threshold)}"] = [*words]
-    yield from (plain_table(columns), "", str(trials.run()), _AT_ANY_TIME)
+    yield from (table(columns), "", str(trials.run()), _AT_ANY_TIME)
     if trials.withdrawn:
         worst = "failures" if trials.declared.successes else "the worst scores"
         lost = f"Counted as {worst}, whatever the reasons:", str(trials.run(count_withdrawn=True))
@@ -153,8 +145,8 @@ def _beginning_of_pairs(trials: PairedTrials) -> Iterator[str]:
     fewest = how_many(int(fewest_to_pass(trials.state)[0, 0]), declared.noun)
     yield f"one is shown to be better after at least {fewest}"
     yield (
-        f"for each {declared.noun} draw a scene as new ones come, and try {_all_of(trials)} policies on it, in the "
-        "order that is advised; stop whenever you like"
+        f"for each {declared.noun} draw a scene as new ones come, and try each policy on it, in the order that is "
+        "advised; stop whenever you like"
     )
     if declared.successes:
         yield (
@@ -183,17 +175,8 @@ def _standing_of_pairs(trials: PairedTrials) -> Iterator[str]:
         yield f"{how_many(odd, noun)} in another order than was drawn"
     yield from _answer(trials)
     if trials.withdrawn:
-        found = "; ".join(_better(trials, count_withdrawn=True) or [_none(trials)])
-        lose = f"{_all_of(trials)} policies lose the withdrawn {noun}s"
-        yield from (_withdrawn(trials), f"If {lose}, whatever the reasons: {found}")
-
-
-def _all_of(trials: PairedTrials) -> str:
-    return "both" if len(trials.declared.policies) == 2 else "all"
-
-
-def _none(trials: PairedTrials) -> str:
-    return f"{'neither' if len(trials.declared.policies) == 2 else 'none'} is shown to be better"
+        found = "; ".join(_better(trials, count_withdrawn=True) or [_NONE])
+        yield from (_withdrawn(trials), f"If each policy loses the withdrawn {noun}s, whatever the reasons: {found}")
 
 
 def _wins(trials: PairedTrials) -> str:
@@ -204,7 +187,7 @@ def _wins(trials: PairedTrials) -> str:
         one, other = (labels[place] for place in places)
         return f"{one} won {ahead[0]}, {other} {ahead[1]}, {len(pairs) - sum(ahead)} alike"
     if not pairs:
-        return f"no {'outcome' if trials.declared.successes else 'score'} of {_all_of(trials)}"
+        return "no outcome of all"
     held = {place: [value for pair in pairs if (value := pair[place]) is not None] for place in places}
     if trials.declared.successes:
         return ", ".join(f"{labels[place]} {int(sum(of))} of {len(of)}" for place, of in held.items())
@@ -216,7 +199,7 @@ def _answer(trials: PairedTrials) -> list[str]:
     found, most, noun = _better(trials), trials.declared.max_pairs, trials.declared.noun
     within = "" if most is None else f" within {how_many(most, noun)}"
     if trials.is_over:
-        return found or [f"{_none(trials)}{within}"]
+        return found or [f"{_NONE}{within}"]
     left, fewest = np.inf if most is None else most - trials.num_pairs, fewest_to_pass(trials.state)[:, 0]
     if not np.any((fewest > 0) & (fewest <= left)):
         return [*found, f"stop: no {'other ' if found else ''}difference can be shown any more{within}"]

@@ -36,10 +36,8 @@ def command(
             raise ValueError("expected RETURNS as well, the file that CERTIFICATE is of")
         raise typer.Exit(check_trials.main_of_pairs(str(certificate)))
     if exact:
-        if others:
-            raise ValueError("--exact is for answers about one policy; without it the files of several are verified")
-        if protocol is not None:
-            raise ValueError("--exact takes CERTIFICATE and RETURNS alone; protocols are checked without it")
+        if others or protocol is not None:
+            raise ValueError("--exact takes one CERTIFICATE and RETURNS; protocols and policy B are checked without it")
         _check_exactly(certificate, returns)
         return
     with _console.progress() as show:

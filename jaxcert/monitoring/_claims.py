@@ -10,7 +10,15 @@ from typing import Any, NamedTuple
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._certificate import EXPECTED_RETURN, PROBABILITY_OF_SUCCESS, new_task_from, of_two
-from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, ceil_figures, ceil_to, floor_figures, floor_to
+from jaxcert.certificates._figures import (
+    REWEIGHTED,
+    SAMPLED,
+    ceil_figures,
+    ceil_to,
+    confidence,
+    floor_figures,
+    floor_to,
+)
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS, question_of
 from jaxcert.questions._answers import rows_of, sampled
@@ -118,7 +126,10 @@ def claim_of_record(record: Mapping[str, Any], *, threshold: float | None = None
         raise ValueError(_TWO)
     together = record["settings"].get("simultaneous") is True
     found = _claim(record["rows"], record["settings"]["delta"], threshold, together=together)
-    _check_words(found.words, _chosen(record["rows"], threshold), _new_tasks(record, found.words))
+    row, sure = _chosen(record["rows"], threshold), f"With confidence {confidence(record['settings']['delta'])}"
+    _check_words(found.words, row, _new_tasks(record, found.words))
+    if not re.match(rf"{re.escape(sure)}\b(?![.0-9])", row["sentence"]):
+        raise ValueError(f"its sentence begins with {row['sentence'][:22]!r}; expected {sure!r}, by its delta")
     return _lower_end(found)
 
 

@@ -19,7 +19,6 @@ from jaxcert.monitoring._monitor_declared import (
     declare,
     first_entry,
     read_task,
-    with_claim,
 )
 from jaxcert.monitoring._monitor_state import Evidence, MonitorState, Row, Task, check_tasks, evidence, rows_after
 
@@ -85,8 +84,7 @@ class Monitor:
         self.declared = self._file.value.declared
         if claim is not None:
             with in_file(self.path):
-                known = with_claim(self.declared, claim)
-                self.declared = known if settings is None else as_declared(known, claim, settings)
+                self.declared = as_declared(self.declared, claim, settings)
 
     @classmethod
     def start(

@@ -56,7 +56,8 @@ class Declared(NamedTuple):
 def declare(claim: MonitoredClaim, certificate_sha256: str | None = None, **settings: Any) -> Declared:
     """The declaration of a new monitor with these settings of ``init``; ValueError if they cannot be monitored."""
     given = {**(init.__kwdefaults__ or {}), **settings}
-    _check_rollouts(given["num_rollouts"])
+    if isinstance(given["num_rollouts"], int) and given["num_rollouts"] > _MOST_ROLLOUTS:
+        raise ValueError(f"num_rollouts is {given['num_rollouts']}; expected at most {_MOST_ROLLOUTS} of a task")
     test = init(claim.threshold, claim.epsilon, **settings).test
     claim = claim._replace(**{name: float(getattr(claim, name)) for name in _NUMBERS})
     alpha, (low, high) = float(given["alpha"]), map(float, given["support"] or (0, 1))
@@ -73,31 +74,26 @@ def declare(claim: MonitoredClaim, certificate_sha256: str | None = None, **sett
     )
 
 
-def as_declared(found: Declared, claim: MonitoredClaim, settings: Mapping[str, Any]) -> Declared:
-    """The found declaration with the words of the claim; ValueError unless a new monitor would declare the same."""
+def as_declared(found: Declared, claim: MonitoredClaim, settings: Mapping[str, Any] | None = None) -> Declared:
+    """The found declaration with the words of the claim; ValueError if its numbers differ.
+
+    ``settings``: those of a new monitor, which has to declare the same.
+    """
     known = found.certificate_sha256 is not None  # a monitor that began in Python may have no file of a certificate
-    check_same(found, {name: value for name, value in settings.items() if known or name != "certificate_sha256"})
-    found = with_claim(found, claim)
-    own = declare(claim, complete=True, **settings)._replace(claim=found.claim)
-    check_same(found, own._replace(certificate_sha256=found.certificate_sha256)._asdict())
-    return found
-
-
-def with_claim(declared: Declared, claim: MonitoredClaim) -> Declared:
-    """The declaration with the words of the given claim; ValueError if its numbers differ."""
+    given = (settings or {}).items()
+    check_same(found, {name: value for name, value in given if known or name != "certificate_sha256"})
     for name in _NUMBERS:
-        found, stated = getattr(declared.claim, name), getattr(claim, name)
-        if found != stated:
+        held, stated = getattr(found.claim, name), getattr(claim, name)
+        if held != stated:
             raise ValueError(
-                f"{name} of its claim is {found:.17g}; the claim that was given has {float(stated):.17g}: expected the "
+                f"{name} of its claim is {held:.17g}; the claim that was given has {float(stated):.17g}: expected the "
                 "claim that it began with"
             )
-    return declared._replace(claim=claim)
-
-
-def _check_rollouts(num_rollouts: Any) -> None:
-    if isinstance(num_rollouts, int) and num_rollouts > _MOST_ROLLOUTS:
-        raise ValueError(f"num_rollouts is {num_rollouts}; expected at most {_MOST_ROLLOUTS} of a task")
+    found = found._replace(claim=claim)
+    if settings is not None:
+        own = declare(claim, **{**settings, "complete": True, "certificate_sha256": found.certificate_sha256})
+        check_same(found, own._replace(claim=claim)._asdict())
+    return found
 
 
 def _check_levels(claim: MonitoredClaim, alpha: float) -> None:

@@ -161,7 +161,8 @@ def check_tasks(test: TaskTest, tasks: Sequence[Task]) -> None:
             raise ValueError(f"the label of a task is {task.label!r}; expected a text")
         if len(task.returns) != test.num_rollouts:
             raise ValueError(
-                f"task {task.label} has {len(task.returns)} rollouts; expected {test.num_rollouts}, as declared"
+                f"task {task.label} has {len(task.returns)} rollouts; expected {test.num_rollouts}, as declared (one "
+                "that broke off has the worst return)"
             )
     if tasks:
         check_possible(test, np.asarray([task.returns for task in tasks]), [task.label for task in tasks])

@@ -12,10 +12,11 @@ from jaxcert.certificates import Certificate, Status
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._certificate import of_two
+from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
-from jaxcert.planning._advice_on_bounds import Advice, Setting, advice_on, impossible
+from jaxcert.planning._advice_on_bounds import Advice, Setting, advice_on, impossible, too_few_tasks
 from jaxcert.planning._advice_on_requirements import advice_on_requirements
-from jaxcert.planning._successes import advice_on_level, advice_on_successes
+from jaxcert.planning._successes import advice_on_successes
 from jaxcert.questions import QUESTIONS, question_of
 from jaxcert.questions._answers import sampled
 from jaxcert.returns._prepared import Support
@@ -32,6 +33,7 @@ def advise(
     """Explain why a certificate says less than wanted, and what would help.
 
     Every number was computed with the certificate's own arithmetic: "0.9 needs 47 tasks" is true of 47, and not of 46.
+    Of a safety level it only says if there are too few tasks, whatever the level of the bounds is.
     For an interval the advice is about the lower end, which has half of delta; for two policies it is about their
     difference, which lies in [a - b, b - a].
 
@@ -113,12 +115,13 @@ def _explanation(
     thresholds = np.asarray(certificate.thresholds)
     if not is_explained(certificate):
         return None
+    if finds:
+        method, safeties = COUNTING.get(certificate.method, BINOMIAL), np.asarray(certificate.safety).tolist()
+        level = None if method.free_beta else float(certificate.beta)
+        return lambda i: few if (few := too_few_tasks(certificate, method, level, safeties[i])).text else None
     if METHODS[certificate.method].counts_successes:
         if not num_rollouts:
             return None
-        if finds:
-            safeties = np.asarray(certificate.safety)
-            return lambda i: advice_on_level(certificate, num_rollouts, safeties[i].item())
         return lambda i: advice_on_successes(certificate, num_rollouts, thresholds[i].item(), wanted)
     low, high = map(float, support)
     ends = (low - high, high - low) if of_two(certificate) else (low, high)
@@ -133,10 +136,6 @@ def _explanation(
         certificate.safety.dtype,
         difference=of_two(certificate),
     )
-    if finds:
-        free, safeties = setting.with_free_beta(certificate), np.asarray(certificate.safety)
-        low = int(np.sum(np.asarray(certificate.lower_bounds) <= ends[0]))
-        return lambda i: advice_on(free, None, safeties[i].item(), low)
     violations = np.asarray(certificate.num_violations)
     return lambda i: advice_on(setting, thresholds[i].item(), wanted, violations[i].item())
 

@@ -1,20 +1,20 @@
 """The reasons why less is certified than wanted, each with the numbers that would do."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import Certificate, ceil_figures, floor_figures, floor_to
+from jaxcert.certificates import ceil_figures, floor_figures, floor_to
 from jaxcert.certificates._method import Method
-from jaxcert.certificates._safety_level import allowed_counts
 from jaxcert.planning._least_tasks import (
     MOST_ROLLOUTS,
     MOST_TASKS,
     TINY,
     BestTask,
-    Most,
+    fewest_tasks,
     least_number,
     most_violations,
     reaches,
@@ -69,12 +69,17 @@ class Advice:
         return self.text
 
 
-def advice_by(most: Most, n: int, sizes: str, threshold: float | None, wanted: float) -> Advice | None:
-    """Say that n tasks, of sizes in words, are too few whatever the returns are; None if they could do."""
-    highest = most.safety(n)
+def advice_by(
+    most: Callable[[int], float], n: int, sizes: str, threshold: float | None, wanted: float
+) -> Advice | None:
+    """Say that n tasks, of sizes in words, are too few whatever the returns are; None if they could do.
+
+    ``most``: the most that a number of tasks can certify.
+    """
+    highest = most(n)
     if reaches(highest, wanted):
         return None
-    found = Advice(threshold, wanted, highest, tasks_needed=most.fewest(wanted) or None)
+    found = Advice(threshold, wanted, highest, tasks_needed=fewest_tasks(most, wanted) or None)
     return dataclasses.replace(found, text=_too_few(n, found, "whatever the returns are", sizes))
 
 
@@ -103,7 +108,6 @@ class Setting(NamedTuple):
     bound: str | None
     support: tuple[float, float] | None
     dtype: Any
-    free_beta: bool = False
     difference: bool = False
 
     def safety(self, k: int, n: int) -> float:
@@ -124,25 +128,13 @@ class Setting(NamedTuple):
         default = np.asarray(self.method.default_beta(np.asarray(self.delta, dtype), self.num_tasks), dtype)
         return np.nan if default == np.asarray(self.beta, dtype) else self.beta
 
-    def with_free_beta(self, certificate: Certificate) -> "Setting":
-        """With a beta of nearly 0 if it was chosen for the safety, since it is then as small as needed."""
-        if not self.method.free_beta or certificate.beta.ndim:
-            return self
-        beta, _, _ = self.of_free_beta(certificate.safety, self.num_tasks)
-        return self._replace(beta=TINY, free_beta=True) if beta == certificate.beta else self
 
-    def of_free_beta(self, safety: Any, n: int) -> tuple[Any, Any, Any]:
-        """The beta that ``certify_safety_level`` finds, and with it how many more tasks count than may miss."""
-        delta, wanted = (np.asarray(value, self.dtype) for value in (self.delta, np.atleast_1d(safety)))
-        return allowed_counts(self.method, wanted, delta, None, n)
-
-
-def advice_on(setting: Setting, threshold: float | None, wanted: float, k: int) -> Advice:
+def advice_on(setting: Setting, threshold: float, wanted: float, k: int) -> Advice:
     """The first obstacle: too few tasks or rollouts for any returns, or too many violations."""
     found = impossible(setting, threshold, wanted)
     if not found.text:
         return _too_many(setting, found, k)
-    if found.highest_threshold is not None or threshold is None or not k:
+    if found.highest_threshold is not None or not k:
         return found
     limit = limit_of(setting.num_tasks, k, setting.beta)
     text = f". {k} of {setting.num_tasks} miss the threshold; more tasks like these approach {floor_to(limit, 2)}"
@@ -153,7 +145,7 @@ def impossible(setting: Setting, threshold: float | None, wanted: float) -> Advi
     """Obstacles that hold for all returns; the text is empty if there are none."""
     found, texts = Advice(threshold, wanted, setting.safety(0, setting.num_tasks)), []
     if not reaches(found.max_safety, wanted):
-        found = _with_tasks(setting, found)
+        found = dataclasses.replace(found, tasks_needed=setting.least(wanted, 0, 0) or None)
         few, there = _too_few(setting.num_tasks, found, "even if none is a violation"), ""
         if found.tasks_needed and np.isnan(setting.beta_for(found.tasks_needed)):  # it may have been given as a number
             sizes = setting.num_tasks, found.tasks_needed
@@ -167,14 +159,14 @@ def impossible(setting: Setting, threshold: float | None, wanted: float) -> Advi
     return dataclasses.replace(found, text="; ".join(texts))
 
 
-def _with_tasks(setting: Setting, found: Advice) -> Advice:
-    wanted, needed = found.safety, setting.least(found.safety, 0, 0)
-    if setting.free_beta and needed:
-        # Between a beta of nearly 0 and none, rounding decides.
-        sizes = range(max(needed - 2, 1), needed + 3)
-        near = [size for size in sizes if int(setting.of_free_beta(wanted, size)[1][0]) > 0]
-        needed = min(near, default=needed)
-    return dataclasses.replace(found, tasks_needed=needed or None)
+def too_few_tasks(certificate: Any, method: Method, level: float | None, wanted: float) -> Advice:
+    """The obstacle of too few tasks; without a level, which the data or the safety chose, by lower limits for any."""
+    given, dtype = TINY if level is None else level, certificate.safety.dtype
+    setting = Setting(method, certificate.num_tasks, None, given, float(certificate.delta), None, None, dtype)
+    found = impossible(setting, None, wanted)
+    if level is None:
+        return dataclasses.replace(found, text=found.text.replace(" needs ", " needs at least "))
+    return found
 
 
 def _with_rollouts(setting: Setting, found: Advice, threshold: float, support: tuple[float, float]) -> Advice:
@@ -218,7 +210,6 @@ def _too_many(setting: Setting, found: Advice, k: int) -> Advice:
     settings = setting.beta_for(n), setting.delta, setting.dtype
     allowed = int(most_violations(setting.method, wanted, np.asarray([n]), *settings)[0])
     more = setting.least(wanted, k, n)
-    what = "lie at the lower end" if found.threshold is None else "miss the threshold"
     change = "lower the threshold, add rollouts per task or improve the policy"
     said = f"More tasks like these do not help (the safety approaches {floor_to(limit, 2)}): {change}"
     if more:
@@ -230,7 +221,7 @@ def _too_many(setting: Setting, found: Advice, k: int) -> Advice:
         violations_allowed=allowed,
         tasks_at_this_share=more or None,
         limit=limit,
-        text=f"{k} of {n} tasks {what}; at most {allowed} may for {wish_of(wanted)}. {said}",
+        text=f"{k} of {n} tasks miss the threshold; at most {allowed} may for {wish_of(wanted)}. {said}",
     )
 
 

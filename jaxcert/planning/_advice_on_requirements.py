@@ -11,8 +11,8 @@ from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._figures import SAMPLED
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._registry import METHODS
-from jaxcert.planning._advice_on_bounds import Advice, Setting, impossible, limit_of
-from jaxcert.planning._least_tasks import MOST_ROLLOUTS, TINY, BestTask, reaches
+from jaxcert.planning._advice_on_bounds import Advice, limit_of, too_few_tasks
+from jaxcert.planning._least_tasks import MOST_ROLLOUTS, BestTask, reaches
 from jaxcert.returns._required import Side, sides_of
 from jaxcert.tables._returns import how_many
 
@@ -28,21 +28,13 @@ def advice_on_requirements(certificate: Any, num_rollouts: int | None, wanted: f
     found = Advice(None, wanted, 1.0)
     method = METHODS.get(certificate.method)
     if method is not None and method.tail is not None and certificate.source == SAMPLED:
-        found, few = _too_few(certificate, wanted)
+        level = float(certificate.level) if certificate.chosen is None else None
+        found = too_few_tasks(certificate, BINOMIAL, level, wanted)
+        few = [found.text] if found.text else []
         found, more = _of_more_tasks(certificate, found, k)
     missed = [certificate.why_not_more] if k else []
     text = ". ".join([*few, *missed, *_short(certificate, num_rollouts), *more])
     return dataclasses.replace(found, num_violations=k, text=text)
-
-
-def _too_few(certificate: Any, wanted: float) -> tuple[Advice, list[str]]:
-    """Whether so many tasks can certify as much, even if none is a violation."""
-    given = certificate.chosen is None
-    level, dtype = float(certificate.level) if given else TINY, certificate.safety.dtype
-    setting = Setting(BINOMIAL, certificate.num_tasks, None, level, float(certificate.delta), None, None, dtype)
-    found = impossible(setting, None, wanted)
-    text = found.text if given else found.text.replace(" needs ", " needs at least ")
-    return found, [text] if text else []
 
 
 def _of_more_tasks(certificate: Any, found: Advice, k: int) -> tuple[Advice, list[str]]:

@@ -12,7 +12,7 @@ from jaxcert.certificates._method import BINOMIAL
 from jaxcert.numerics import binomial_cdf
 from jaxcert.planning._designs import PerTask, Wish
 from jaxcert.planning._least_tasks import least_tasks, most_violations, on_rows, reaches, safety_of
-from jaxcert.planning._plan import Costs, Design
+from jaxcert.planning._plan import Design
 
 BETAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 # A negligible beta: the tasks' own risk remains.
@@ -29,15 +29,13 @@ class Goal:
     """A safety at a threshold, certified with a wanted probability, at the least cost.
 
     ``lower`` are lower bounds of simulated tasks, [G, N], and n, k and beta are [G]. ``doubted`` is the number of pilot
-    tasks if these are taken to be luckier than tasks in general. ``tried`` holds (name, m, betas, passing, rollouts),
-    since the wanted safety may turn out to be out of reach.
+    tasks if these are taken to be luckier than tasks in general.
     """
 
     wish: Wish
-    costs: Costs
+    cost_per_task: float
     power: float
     doubted: int | None = None
-    tried: list[tuple[Any, ...]] = dataclasses.field(default_factory=list, compare=False)
 
     def betas(self, around: Design | None) -> np.ndarray:
         """Twelve levels to try, over the whole range or around the level of a design."""
@@ -62,7 +60,7 @@ class Goal:
 
     def doubting(self, num_tasks: int) -> "Goal":
         """The goal under the assumption that this many pilot tasks were luckier than tasks in general."""
-        return dataclasses.replace(self, doubted=num_tasks, tried=[])
+        return dataclasses.replace(self, doubted=num_tasks)
 
     def designs_of(self, name: str, rows: Iterable[tuple[int, np.ndarray, PerTask]]) -> list[Design]:
         """The cheapest design at each level, of the fewest tasks [G, k] for each number of allowed violations."""
@@ -74,9 +72,7 @@ class Goal:
 
     def _cheapest(self, name: str, m: int, betas: np.ndarray, course: PerTask, n: np.ndarray) -> list[Design]:
         rollouts, p = course.used.mean(axis=1), self.passing(course)
-        self.tried.append((name, m, betas, p, rollouts))
-        unit = self.costs.of_task(rollouts)
-        power = self._powers(p[:, None], n, unit[:, None])
+        power, unit = _powers(p[:, None], n), self.cost_per_task + rollouts
         found = []
         for g, row in enumerate(power):
             i = int(np.argmax(row >= self.power) if np.any(row >= self.power) else np.argmax(row))
@@ -84,11 +80,6 @@ class Goal:
                 given = int(n[g, i]), m, float(betas[g]), int(_ALLOWED[i])
                 found.append(Design(name, *given, rollouts[g], float(n[g, i] * unit[g]), float(row[i])))
         return found
-
-    def _powers(self, p: np.ndarray, n: np.ndarray, unit: np.ndarray) -> np.ndarray:
-        """The power with n tasks for each number of allowed violations; 0 where n is none or costs too much."""
-        power = np.where(n > 0, power_of(p, np.maximum(n, 1), _ALLOWED), 0.0)
-        return power if self.costs.budget is None else np.where(n * unit <= self.costs.budget, power, 0.0)
 
     def passing(self, course: PerTask) -> np.ndarray:
         """The probability that a task passes, [G]; where pilot tasks are doubted, its lower confidence limit."""
@@ -101,14 +92,14 @@ class Goal:
         """Whether tasks pass the threshold."""
         return lower >= np.asarray(self.wish.threshold).astype(lower.dtype)
 
-    def values(self, course: PerTask, design: Design) -> np.ndarray:
-        """The power of a design for each row of tasks, [G]."""
-        return power_of(self.passing(course), design.num_tasks, design.num_violations)
+    def value(self, course: PerTask, design: Design) -> float:
+        """The power of a design."""
+        return float(power_of(self.passing(course), design.num_tasks, design.num_violations)[0])
 
     def resized(self, design: Design, passing: float) -> Design:
         """The design with as many tasks as it needs if a task passes with this probability."""
-        n, unit = _least(self.wish, (design.level,))[0], self.costs.of_task(design.rollouts_per_task)
-        enough = self._powers(np.asarray([passing]), n, unit) >= self.power
+        n = _least(self.wish, (design.level,))[0]
+        enough = _powers(np.asarray([passing]), n) >= self.power
         return dataclasses.replace(design, num_tasks=int(n[np.argmax(enough)])) if np.any(enough) else design
 
     def final(self, design: Design) -> Design:
@@ -125,6 +116,11 @@ class Goal:
 def _least(wish: Wish, betas: tuple[float, ...]) -> np.ndarray:
     """The fewest tasks, [G, k], for each number of allowed violations; other numbers of rollouts need the same."""
     return least_tasks(wish.safety, _ALLOWED, np.asarray(betas)[:, None], wish.delta)
+
+
+def _powers(p: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """The power with n tasks for each number of allowed violations; 0 where n is none."""
+    return np.where(n > 0, power_of(p, np.maximum(n, 1), _ALLOWED), 0.0)
 
 
 def power_of(p: Any, n: Any, k: Any) -> np.ndarray:

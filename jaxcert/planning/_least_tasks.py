@@ -6,7 +6,7 @@ All of it is decided by the certificate's own arithmetic.
 import functools
 import itertools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,6 @@ import numpy as np
 from jaxcert._validation import as_numbers, refuse
 from jaxcert.bounds._bound import Bound, apply_bound, evaluate
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._attained import attained_level
 from jaxcert.certificates._method import BINOMIAL, Method
 from jaxcert.numerics import _batches
 from jaxcert.numerics._batches import kept_rows
@@ -188,38 +187,13 @@ def _of_constants(bound: Bound, best, low, high, num_rollouts, beta) -> jax.Arra
     return evaluate(bound, Sample(constant, low, high, None, n, n), beta)
 
 
-class Most(NamedTuple):
-    """The most that n tasks can certify and, where computing it takes long, about the fewest that certify a safety."""
-
-    safety: Callable[[int], float]
-    about: Callable[[float], int] | None = None
-
-    def fewest(self, wanted: float) -> int:
-        """The fewest tasks that can certify the wanted safety, where one fewer cannot; 0 for more than a million."""
-        if self.about is None:
-            return least_number(lambda n: reaches(self.safety(n), wanted), 0, MOST_TASKS)
-        n = self.about(max(wanted, 1e-6))
-        if not n:
-            return 0
-        while not reaches(self.safety(n), wanted):
-            n += 1
-        while n > 1 and reaches(self.safety(n - 1), wanted):
-            n -= 1
-        return n
+def most_of_successes(levels: np.ndarray, deltas: np.ndarray) -> Callable[[int], float]:
+    """The most that a number of tasks certifies if no trial fails, at the best of these levels, each with its part of
+    delta.
+    """
+    return lambda n: float(np.max(safety_of(BINOMIAL, 0, n, levels, deltas, levels.dtype)))
 
 
-def most_of_successes(levels: np.ndarray, deltas: np.ndarray) -> Most:
-    """If no trial fails, at the best of these levels, each with its part of delta."""
-    return Most(lambda n: float(np.max(safety_of(BINOMIAL, 0, n, levels, deltas, levels.dtype))))
-
-
-def most_of_all_numbers(num_rollouts: int, delta: float, dtype: Any) -> Most:
-    """If no trial fails and all numbers of successes count together; n sets the level."""
-    rounded = cast_host(np.asarray(delta), dtype, "down")
-
-    def safety(n: int) -> float:
-        eta = attained_level(rounded, n, num_rollouts)
-        return float(safety_of(BINOMIAL, 0, n, TINY, eta, dtype))
-
-    start = most_of_successes(np.asarray([TINY], dtype), np.asarray([delta / num_rollouts], dtype))
-    return Most(safety, start.fewest)
+def fewest_tasks(most: Callable[[int], float], wanted: float) -> int:
+    """The fewest tasks that can certify the wanted safety, where one fewer cannot; 0 for more than a million."""
+    return least_number(lambda n: reaches(most(n), wanted), 0, MOST_TASKS)

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -11,8 +10,6 @@ from jaxcert._validation import check_count, check_open_unit
 from jaxcert.certificates._arguments import choose
 from jaxcert.planning._designs import DESIGNS, Kind, Wish
 
-# Smaller probabilities are shown as about 0.
-_LEAST, _NOTHING = 0.0005, "about 0"
 # Columns of a table where some design has them.
 _OPTIONAL = "beta", "power", "at least", "pessimistic", "violations allowed"
 
@@ -31,9 +28,7 @@ class Design:
         num_violations: how many tasks may miss the threshold; None where no count is wanted.
         rollouts_per_task: expected number; of either policy, where two are compared.
         cost: expected total, in rollouts unless a plan had other costs.
-        value: the probability of the wanted certificate, NaN if only ``least`` is known; of ``Plan.reachable``, a
-            safety.
-        standard_error: of the value, from the simulation alone.
+        value: the probability of the wanted certificate, NaN if only ``least`` is known.
         least: of a power: what it is at least, for all shown designs together with 95 % confidence in the simulation.
         pessimistic: the value if the pilot tasks were luckier than tasks in general, at 90 % confidence; NaN for more
             rollouts of a task than the pilot has, of which it says nothing; None without a pilot.
@@ -52,7 +47,6 @@ class Design:
     rollouts_per_task: float = float("nan")
     cost: float = float("nan")
     value: float = float("nan")
-    standard_error: float = float("nan")
     least: float | None = None
     pessimistic: float | None = None
 
@@ -90,23 +84,6 @@ class Design:
         return ", ".join(filter(None, [rollouts, self.level_words, self.name]))
 
 
-class Costs(NamedTuple):
-    """The cost of a task and the budget, where a rollout costs 1; None for no limit."""
-
-    per_task: float = 0.0
-    budget: float | None = None
-
-    def of_task(self, rollouts: np.ndarray | float) -> np.ndarray:
-        """The cost of a task with this number of rollouts."""
-        return self.per_task + np.asarray(rollouts, np.float64)
-
-    def tasks(self, unit: np.ndarray | float, most: int) -> np.ndarray:
-        """How many tasks of that cost the budget allows, up to the most."""
-        if self.budget is None:
-            return np.full(np.shape(unit), most)
-        return np.minimum(self.budget / np.maximum(unit, 1e-300) * (1 + 1e-9), most).astype(int)
-
-
 def table_of(designs: Sequence[Design]) -> dict[str, list[str]]:
     """Designs as columns of text by their heading; what none of them has is left out."""
 
@@ -114,10 +91,7 @@ def table_of(designs: Sequence[Design]) -> dict[str, list[str]]:
         return "" if value is None else "unknown" if math.isnan(value) else figures(value)
 
     def row(one: Design) -> tuple[str, ...]:
-        most, error = str(one.num_rollouts), one.standard_error
-        value = "" if math.isnan(one.value) else shown(one.value)
-        if value not in ("", _NOTHING) and error:
-            value += f" ± {'0.001' if error < _LEAST else figures(error)}"
+        most, value = str(one.num_rollouts), "" if math.isnan(one.value) else shown(one.value)
         rollouts = most if one.kind.stopped is None else f"{one.rollouts_per_task:.1f} (at most {most})"
         level, allowed = one.level_words.removeprefix("beta "), one.num_violations
         first = one.name, str(one.num_tasks), rollouts, level, f"{one.cost:,.0f}", value
@@ -131,7 +105,7 @@ def table_of(designs: Sequence[Design]) -> dict[str, list[str]]:
 
 def figures(value: float) -> str:
     """A share in three figures; one of nearly 0 is written in words."""
-    return _NOTHING if value < _LEAST else f"{value:.3g}"
+    return "about 0" if value < 0.0005 else f"{value:.3g}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,8 +119,6 @@ class Plan:
         remarks: what has to be known about the table.
         designs: those that do what was asked for, best first; if none does, the best of the others.
         power: the wanted probability of the certificate.
-        reachable: a design whose value is the safety that it certifies in the wanted share of cases, where none is sure
-            to reach the wanted one.
         wish: of ``plan``: support, delta, threshold and safety, and the sides of requirements.
         num_tasks: of a table: the fewest tasks of each of its cells, integers; 0 for none, or more than a million.
 
@@ -165,7 +137,6 @@ class Plan:
     remarks: tuple[str, ...] = ()
     designs: tuple[Design, ...] = ()
     power: float | None = None
-    reachable: Design | None = None
     wish: Wish | None = None
     num_tasks: np.ndarray | None = dataclasses.field(default=None, compare=False)
 

@@ -5,17 +5,17 @@ import math
 from collections.abc import Mapping, Sequence
 
 from jaxcert._types import Array
-from jaxcert._validation import check_open_unit
+from jaxcert._validation import check_number, check_open_unit
 from jaxcert.bounds import betting
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import confidence, floor_to
+from jaxcert.certificates import confidence
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.planning._designs import DESIGNS, Kind, Wish, check_wish
 from jaxcert.planning._goals import Goal
 from jaxcert.planning._pilot import PilotOfMetrics, PilotReturns, ReorderedPilot, support_of
-from jaxcert.planning._plan import Costs, Design, Plan, figures, table_of
-from jaxcert.planning._search import MOST_SHOWN, Finish, Simulation, check_trials, different, reachable, searched
+from jaxcert.planning._plan import Design, Plan, figures, table_of
+from jaxcert.planning._search import MOST_SHOWN, Finish, Simulation, check_trials, different, searched
 from jaxcert.returns._prepared import Support
 from jaxcert.returns._required import Requirement, sides_of
 
@@ -28,7 +28,6 @@ def plan(
     threshold: float | None = None,
     requirements: Mapping[str, Requirement] | Sequence[str] | None = None,
     safety: float | None = None,
-    budget: float | None = None,
     cost_per_task: float = 0.0,
     power: float = 0.9,
     max_rollouts: int = 100,
@@ -37,8 +36,7 @@ def plan(
 ) -> Plan:
     """Plan the number of tasks, the rollouts of each and beta, with fixed or sequential rollouts.
 
-    The plan is for the cheapest design that certifies a safety at a threshold with a wanted probability; with a budget,
-    for the cheapest of those that it allows.
+    The plan is for the cheapest design that certifies a safety at a threshold with a wanted probability.
 
     Tasks and rollouts are resampled from the pilot. Tasks are independent, so the chances of a certificate that counts
     follow by exact binomial sums from the chances of one task.
@@ -53,8 +51,7 @@ def plan(
         threshold: B, needed unless requirements are given.
         requirements: in place of a threshold and a support, as in ``certify_requirements``.
         safety: s in (0, 1), needed.
-        budget: what tasks and rollouts may cost in all; the unit is the cost of a rollout.
-        cost_per_task: of sampling a task, in the same unit.
+        cost_per_task: of sampling a task; the unit is the cost of a rollout.
         power: the probability with which the certificate is wanted, in (0, 1).
         max_rollouts: the most rollouts per task that are considered, up to 1024.
         designs: names of the designs to consider; by default all that suit the returns.
@@ -83,7 +80,9 @@ def plan(
         wish = check_wish((0, 1), delta, 1.0, safety)._replace(sides=sides)
     else:
         raise ValueError("requirements are given with a threshold or a support; each of them has its own")
-    goal = _goal(wish, Costs(cost_per_task, budget), power)
+    check_open_unit("power", power)
+    check_number("cost_per_task", cost_per_task, lambda cost: 0 <= cost < math.inf, "a number of at least 0")
+    goal = Goal(wish, cost_per_task, power)
     check_trials(max_rollouts)
     source = PilotOfMetrics(pilot, wish.sides) if wish.sides else PilotReturns(pilot, support_of(pilot, support))
     simulation = Simulation(source, goal.wish, max_rollouts, (seed,))
@@ -98,29 +97,19 @@ def plan(
     shown = [*(finish.of(design) for design in chosen), *(finish.of(design, doubting) for design in sure)]
     shown = sorted(shown, key=goal.key)
     best = shown[0] if shown else None
-    within, limit = (None, 0.0) if best and goal.is_met(best) else reachable(goal, {kind.name for kind in kinds})
     return Plan(
         heading=f"Wanted: {_wanted(goal)}",
-        notice=" ".join(_notices(goal, best, within, limit)),
+        notice=_notice(goal, best),
         table=table_of(shown),
         remarks=(
-            f"from {finish.num_simulated:,} simulated tasks; ± is the standard error of the simulation",
+            f"from {finish.num_simulated:,} simulated tasks",
             *source.notes(),
             *_remarks(shown, wish),
         ),
         designs=tuple(shown),
         power=power,
-        reachable=within,
         wish=wish,
     )
-
-
-def _goal(wish: Wish, costs: Costs, power: float) -> Goal:
-    check_open_unit("power", power)
-    for name, value in zip(("cost_per_task", "budget"), costs, strict=True):
-        if value is not None and not (value >= 0 and math.isfinite(value)):
-            raise ValueError(f"{name} is {value}; expected a number of at least 0")
-    return Goal(wish, costs, power)
 
 
 def _kinds(names: tuple[str, ...] | None, wish: Wish, source: PilotReturns) -> list[Kind]:
@@ -140,31 +129,24 @@ def _kinds(names: tuple[str, ...] | None, wish: Wish, source: PilotReturns) -> l
 def _wanted(goal: Goal) -> str:
     """The heading of the plan: the wish in words."""
     _, delta, threshold, safety, sides = goal.wish
-    paid = "" if goal.costs.budget is None else f" from a budget of {goal.costs.budget:g}"
     sure, required = f"confidence {confidence(delta)}", " and ".join(map(str, sides))
     what = f"{required}{', all at once,' if sides[1:] else ''}" if sides else f"at least {threshold:g}"
-    return f"{what} certified with safety {safety:g}, {sure}, in {goal.power:.4g} of cases{paid}"
+    return f"{what} certified with safety {safety:g}, {sure}, in {goal.power:.4g} of cases"
 
 
-def _notices(goal: Goal, best: Design | None, within: Design | None, limit: float) -> list[str]:
+def _notice(goal: Goal, best: Design | None) -> str:
     """Whether the first design reaches the goal."""
     if best is None:
-        start = "No design considered" if goal.costs.budget is None else "Within the budget no design"
-        said = [f"{start} certifies anything."]
-    elif not goal.is_met(best):
-        said = [f"Power {goal.power:g} not reached: {figures(best.value)} at most, by the first design."]
-    elif not goal.holds(best):
-        like, lucky = f"Power {goal.power:g} if tasks in general are like those of the pilot", best.pessimistic or 0.0
-        if math.isnan(lucky):
-            return [f"{like}. What if these were lucky is unknown for more rollouts of a task than the pilot has."]
-        lucky = figures(lucky)
-        return [f"{like}; {lucky} if these were lucky (pessimistic). More pilot tasks help."]
-    else:
-        return [f"The first design has power {goal.power:g} even if the pilot tasks were lucky (pessimistic)."]
-    if within is not None:
-        reached, most = floor_to(within.value, 2), floor_to(limit, 2)
-        said.append(f"Safety {reached} is reached with it, by {within}; more tasks approach {most}.")
-    return said
+        return "No design considered certifies anything."
+    if not goal.is_met(best):
+        change = "Lower the threshold or the safety, or improve the policy."
+        return f"Power {goal.power:g} not reached: {figures(best.value)} at most, by the first design. {change}"
+    if goal.holds(best):
+        return f"The first design has power {goal.power:g} even if the pilot tasks were lucky (pessimistic)."
+    like, lucky = f"Power {goal.power:g} if tasks in general are like those of the pilot", best.pessimistic or 0.0
+    if math.isnan(lucky):
+        return f"{like}. What if these were lucky is unknown for more rollouts of a task than the pilot has."
+    return f"{like}; {figures(lucky)} if these were lucky (pessimistic). More pilot tasks help."
 
 
 def _remarks(shown: list[Design], wish: Wish) -> list[str]:

@@ -16,10 +16,8 @@ from jaxcert._validation import check_number
 from jaxcert.numerics import clopper_pearson_lower
 from jaxcert.planning._designs import Kind, PerTask, Wish, all_met
 from jaxcert.planning._goals import Goal, power_of
-from jaxcert.planning._least_tasks import MOST_TASKS
 from jaxcert.planning._pilot import PilotReturns, ReorderedPilot
 from jaxcert.planning._plan import Design
-from jaxcert.planning._successes import safety_in
 
 # Lengths of imagined tasks: numbers of rollouts between them are masked, so that few programs are compiled.
 LENGTHS = (16, 128, 1024)
@@ -104,14 +102,12 @@ class Finish:
             enough = min(low, float(doubting.passing(self.doubtful.course(design))[0]))
         design = goal.final(goal.resized(design, enough))
         course = self._course(design)
-        used, value = float(course.used.mean()), float(goal.values(course, design)[0])
-        apart = np.std(goal.values(PerTask(course.lower.reshape(TIMES, -1), course.used), design), ddof=1)
+        used, value = float(course.used.mean()), goal.value(course, design)
         return dataclasses.replace(
             design,
             rollouts_per_task=used,
-            cost=float(design.num_tasks * goal.costs.of_task(used)),
+            cost=float(design.num_tasks * (goal.cost_per_task + used)),
             value=value,
-            standard_error=0.0 if course.passing is not None else float(apart) / math.sqrt(TIMES),
             least=float(power_of(low, design.num_tasks, design.num_violations)),
             pessimistic=min(self._pessimistic(design), value),  # NaN stays
         )
@@ -121,7 +117,7 @@ class Finish:
         doubtful = self.doubtful
         if design.num_rollouts > doubtful.most:
             return math.nan
-        return float(self.goal.doubting(doubtful.source.num_tasks).values(doubtful.course(design), design)[0])
+        return self.goal.doubting(doubtful.source.num_tasks).value(doubtful.course(design), design)
 
     def _course(self, design: Design) -> PerTask:
         """Results of all tasks, [1, N]."""
@@ -138,8 +134,6 @@ class Finish:
 
 _ROLLOUTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
 MOST_SHOWN = 6
-# Tasks of a design without a budget.
-_MANY = 1000
 
 
 def searched(goal: Goal, simulation: Simulation, kinds: Sequence[Kind]) -> list[Design]:
@@ -180,24 +174,3 @@ def different(designs: list[Design], goal: Goal) -> list[Design]:
         kept += [] if any(2 / 3 < factor < 3 / 2 for factor in same) else [design]
     first = {design.name: design for design in reversed(kept)}
     return list(dict.fromkeys([*first.values(), *kept]))[:MOST_SHOWN]
-
-
-def reachable(goal: Goal, names: set[str]) -> tuple[Design | None, float]:
-    """The design with the highest safety in the wanted share of cases, its value, and the limit for more and more
-    tasks.
-    """
-    tried = [row for row in goal.tried if row[0] in names]
-    if not tried:
-        return None, 0.0
-    designs = [(name, m, float(beta)) for name, m, betas, *_ in tried for beta in betas]
-    missing = np.concatenate([1 - passing for *_, passing, _ in tried])
-    unit = goal.costs.of_task(np.concatenate([rollouts for *_, rollouts in tried]))
-    n = goal.costs.tasks(unit, _MANY if goal.costs.budget is None else MOST_TASKS)
-    betas = np.asarray([beta for *_, beta in designs])
-    found = np.where(n > 0, safety_in(goal.power, missing, np.maximum(n, 1), betas, goal.wish.delta), 0)
-    best = int(np.argmax(found))
-    if found[best] <= 0:
-        return None, 0.0
-    name, m, beta = designs[best]
-    design = Design(name, int(n[best]), m, beta, cost=float(n[best] * unit[best]), value=float(found[best]))
-    return design, float(np.max(1 - missing / (1 - betas)))

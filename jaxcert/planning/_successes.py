@@ -15,20 +15,11 @@ import jax
 import numpy as np
 
 from jaxcert.certificates import Certificate, floor_figures, floor_to
-from jaxcert.certificates._levels import LEVELS, delta_of_sets, delta_shares, sets_of, usual_enough
+from jaxcert.certificates._levels import LEVELS, delta_of_sets, sets_of, usual_enough
 from jaxcert.certificates._method import BINOMIAL
-from jaxcert.certificates._safety_level import FEW
 from jaxcert.numerics import binomial_cdf
 from jaxcert.planning._advice_on_bounds import Advice, advice_by, wish_of
-from jaxcert.planning._least_tasks import (
-    MOST_TASKS,
-    TINY,
-    least_true,
-    most_of_all_numbers,
-    most_of_successes,
-    on_rows,
-    safety_of,
-)
+from jaxcert.planning._least_tasks import MOST_TASKS, least_true, most_of_successes, on_rows, safety_of
 from jaxcert.planning._pilot import Law, estimated
 from jaxcert.tables._returns import how_many
 
@@ -131,20 +122,7 @@ def advice_on_successes(
     law = _law_of(certificate, num_rollouts)
     if law is None or threshold <= 0:
         return found
-    return _with_prospects(found or Advice(threshold, wanted, most.safety(n)), certificate, law, num_rollouts)
-
-
-def advice_on_level(certificate: Certificate, num_rollouts: int, safety: float) -> Advice | None:
-    """Say that there are too few tasks to certify anything at a wanted safety."""
-    given, dtype, delta = _given(certificate), certificate.safety.dtype, float(certificate.delta)
-    if given is not None:
-        most = most_of_successes(np.asarray([given]), np.asarray([certificate.delta]))
-    elif num_rollouts <= FEW and _law_of(certificate, num_rollouts) is not None:
-        most = most_of_all_numbers(num_rollouts, delta, dtype)
-    else:
-        deltas = (np.asarray(delta_shares(num_rollouts), np.float64) * delta).astype(dtype)
-        most = most_of_successes(np.full_like(deltas, TINY), deltas)
-    return advice_by(most, certificate.num_tasks, "", None, safety)
+    return _with_prospects(found or Advice(threshold, wanted, most(n)), certificate, law, num_rollouts)
 
 
 def _given(certificate: Certificate) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxcert._types import Numeric
 from jaxcert._validation import as_numbers, check_open_unit
-from jaxcert.planning._least_tasks import MOST_TASKS, counts, least_tasks, most_of_successes
+from jaxcert.planning._least_tasks import MOST_TASKS, counts, fewest_tasks, least_tasks, most_of_successes
 from jaxcert.planning._plan import Plan
 from jaxcert.planning._successes import levels_of
 from jaxcert.tables._returns import how_many
@@ -98,7 +98,7 @@ def success_table(
     trials = np.atleast_1d(counts("num_rollouts", num_rollouts, 1)).tolist()
     levels = [levels_of(m, threshold, delta, jnp.result_type(float)) for m in trials]
     best = [most_of_successes(each.levels, each.deltas) for each in levels]
-    tasks = np.asarray([[most.fewest(safety) for most in best] for safety in rows.tolist()])
+    tasks = np.asarray([[fewest_tasks(most, safety) for most in best] for safety in rows.tolist()])
     return Plan(
         f"{_HEADING} at {threshold:g}, by trials of each; delta {delta:g}",
         _table(rows, [how_many(m, "trial") for m in trials], tasks),

@@ -16,9 +16,8 @@ from jaxcert.report._verify import Verification, verify
 from jaxcert.report._writers import certificate_record, write_certificates
 from jaxcert.report.html._report_page import write_report
 from jaxcert.report.plots._axes import save_figure
+from jaxcert.report.plots._curve_plots import plot_certificates, plot_evidence
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
-from jaxcert.report.plots._line_plots import plot_evidence
-from jaxcert.report.plots._share_plot import plot_certificates
 
 __all__ = [
     "Interval",

@@ -2,7 +2,7 @@
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -14,128 +14,104 @@ from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._curve import at_bounds
-from jaxcert.report._recompute import differing, of_row, precision, recompute, slack_of, support_of, told
+from jaxcert.report._protocol import Protocol
+from jaxcert.report._recompute import UNITS, differing, of_row, precision, recompute, slack_of, told
 from jaxcert.report._writers import certificate_record
 from jaxcert.tables._readers import ReturnsFile
 
+_OTHER_WORDS = "the sentence is not that of its numbers, or claims more than is computed here, which is"
 
-def compare(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> list[str]:
-    """Differences beyond rounding from the record that its settings give for these returns, one sentence each."""
+
+def compare(record: Mapping[str, Any], data: Sequence[ReturnsFile], locked: Protocol | None = None) -> list[str]:
+    """Differences beyond rounding from the record that its settings, or a protocol's, give for these returns, one
+    sentence each.
+    """
+    given = "the returns give" if locked is None else "the protocol gives"
+    if locked is not None and record["question"] != locked.asked:
+        return [f"question is {record['question']!r}, {given} {locked.asked!r}"]
     try:
         with warnings.catch_warnings(), precision(record["settings"]["dtype"]):
             warnings.simplefilter("ignore")
-            found = recompute(record, data)
-            again = _record(record, found, data)
+            support, found = recompute(record, data, locked)
+            again = certificate_record(found, support=support, data=data[0], others=data[1:])
+            settings = again["settings"] if locked is None else _left_open(record, again, locked)
+            stated, computed = (_apart_from_rows(each, again["fixed_beforehand"]) for each in (record, again))
+            whole = [*told(differing("", stated, {**computed, "settings": settings}), given)]
             if (count := len(record["rows"])) != len(again["rows"]):
-                return [f"it has {count} rows, the returns give {len(again['rows'])}"]
-            rows = _of_rows(record, data, found, again["rows"])
+                return [*whole, f"it has {count} rows, {given} {len(again['rows'])}"]
+            return [*whole, *_of_rows(record, again, data, found)]
     except (ValueError, OverflowError) as error:
         return [f"cannot be computed from these returns: {error}"]
     except (LookupError, TypeError) as error:
         return [f"has not the entries of an answer to {record['question']!r}: {error!r}"]
-    whole = differing("", _apart_from_rows(record), _apart_from_rows(again))
-    return [*told(whole, "the returns give"), *rows]
 
 
-def _apart_from_rows(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries of a record apart from its rows, without file names, since files may be renamed."""
+def _left_open(record: Mapping[str, Any], again: Mapping[str, Any], locked: Protocol) -> dict[str, Any]:
+    """The settings of a protocol's record; one that was left open, and so computed, as it is stated up to rounding."""
+    rounding = UNITS * float(np.finfo(record["settings"]["dtype"]).eps) / 2
+    stated = {name: value for name, value in record["settings"].items() if name not in locked.settings}
+    return {
+        name: stated[name] if name in stated and not [*differing("", stated[name], value, rounding)] else value
+        for name, value in again["settings"].items()
+    }
+
+
+def _apart_from_rows(record: Mapping[str, Any], each: str | None) -> dict[str, Any]:
+    """The entries of a record apart from its rows, but for what was fixed beforehand, and without file names, since
+    files may be renamed.
+    """
     data, *others = [held and {**held, "file": ""} for held in (record["data"], *record.get("others", []))]
-    return {**record, "rows": None, "data": data, "others": others}
+    fixed = {each: [row.get(each) for row in record["rows"]]} if each else {}
+    return {**record, "rows": None, "data": data, "others": others, **fixed}
 
 
-def _record(record: Mapping[str, Any], found: Any, data: Sequence[ReturnsFile] = ()) -> dict[str, Any]:
-    support = support_of(record) if QUESTIONS[record["question"]].has_support else None
-    files = {"data": data[0], "others": data[1:]} if data else {}
-    return certificate_record(found, support=support, **files)
-
-
-def _of_rows(
-    record: Mapping[str, Any], data: Sequence[ReturnsFile], found: Any, computed: Sequence[dict[str, Any]]
-) -> list[str]:
+def _of_rows(record: Mapping[str, Any], again: Mapping[str, Any], data: Sequence[ReturnsFile], found: Any) -> list[str]:
     """Differences in the rows and in their sentences."""
     u = float(np.finfo(record["settings"]["dtype"]).eps) / 2
-    question, rows = QUESTIONS[record["question"]], record["rows"]
+    question, rows, accepted = QUESTIONS[record["question"]], record["rows"], [*again["rows"]]
     policies = data[:-1] if "max_weight" in record["settings"] else data
-    slack = slack_of(record, policies, found, question, u).tolist()
-    accepted = list(computed)
-    lines = [of_row(row, computed[i], question, u, slack[i]) for i, row in enumerate(rows)]
-    for i in [place for place, different in enumerate(lines) if different and question.curve is not None]:
-        other = _counted_otherwise(record, data, i, found, computed[i], slack[i])
-        if other is not None and not of_row(rows[i], other, question, u, slack[i]):
+    slack = slack_of(again, policies, found, question, u).tolist()
+    lines = [of_row(row, accepted[i], question, u, slack[i]) for i, row in enumerate(rows)]
+    for i in [place for place, different in enumerate(lines) if different and question.finds_threshold]:
+        other = _with_ties(rows[i], accepted[i], i, found, slack[i])
+        if not of_row(rows[i], other, question, u, slack[i]):
             lines[i], accepted[i] = [], other
     differences = [f"rows {i + 1} {line}" for i, each in enumerate(lines) for line in each]
     # Differing numbers have been reported; the remaining rows have their words compared.
     accepted = [row if lines[i] else accepted[i] for i, row in enumerate(rows)]
     named = [each.called or "" for each in data[:2]] if of_two(found) else []
-    words = _of_words(found, question, rows, accepted, lambda text: naming(text, named, data[0].roles.group))
-    return differences + words
+    words = [naming(each, named, data[0].roles.group) for each in _sentences(found, question, rows, accepted)]
+    pairs = enumerate(zip(rows, words, strict=True), 1)
+    return differences + [f"rows {i}: {_OTHER_WORDS}: {said}" for i, (row, said) in pairs if row["sentence"] != said]
 
 
-def _counted_otherwise(
-    record: Mapping[str, Any], data: Sequence[ReturnsFile], i: int, found: Any, computed: dict[str, Any], slack: float
-) -> dict[str, Any] | None:
-    """The row with the stated violations, if rounding can have put so many lower bounds below the threshold there."""
-    row = record["rows"][i]
-    bounds, threshold = np.array(found.lower_bounds), np.asarray(found.thresholds)[i]
-    near, sure = np.flatnonzero(np.abs(bounds - threshold) <= slack), bounds < threshold - slack
-    below = row["num_violations"] - int(np.sum(sure))
-    if below not in range(near.size + 1) or not counts_bounds(found):
-        return None
-    question = QUESTIONS[record["question"]]
-    if question.finds_threshold:
-        # Tasks tied with the one that gives the threshold; the certificate does not depend on them.
-        count = row["num_violations"]
-        return {**computed, "num_violations": count, "num_valid": found.num_tasks - count}
-    violated = near[np.argsort(bounds[near], kind="stable")][: int(below)]
-    bounds[near] = threshold
-    bounds[violated] = np.nextafter(threshold, -np.inf)
-    return _record(record, at_bounds(found, jnp.asarray(bounds), threshold[None]), data)["rows"][0]
+def _with_ties(row: Mapping[str, Any], computed: dict[str, Any], i: int, found: Any, slack: float) -> dict[str, Any]:
+    """The computed row, with the stated violations if rounding can have put so many tasks below the threshold: those
+    tied with the one that gives it, on which the certificate does not depend.
+    """
+    away, count = np.asarray(found.lower_bounds) - np.asarray(found.thresholds)[i], row["num_violations"]
+    fewest, most = int(np.sum(away < -slack)), int(np.sum(away <= slack))
+    if count not in range(fewest, most + 1) or not counts_bounds(found):
+        return computed
+    return {**computed, "num_violations": count, "num_valid": found.num_tasks - count}
 
 
-def _of_words(
-    found: Any,
-    question: Question,
-    rows: Sequence[dict[str, Any]],
-    computed: Sequence[dict[str, Any]],
-    named: Callable[[str], str],
+def _sentences(
+    found: Any, question: Question, rows: Sequence[dict[str, Any]], computed: Sequence[dict[str, Any]]
 ) -> list[str]:
-    """Errors in the sentences: another sentence, or a figure of a risk that the data do not support."""
-    before = [{} if other is row else other for row, other in zip(rows, computed, strict=True)]
-
-    def said(entries: Sequence[dict[str, Any]]) -> list[str]:
-        """The sentence of these numbers; if they are those of another row, its sentence is known."""
-        columns = question.rows.columns
-        numbers = {field: _entries(found, field, [entry[name] for entry in entries]) for name, field in columns.items()}
-        # An entry of an array of JAX takes far longer to read.
-        recorded = jax.tree.map(np.asarray, dataclasses.replace(found, **numbers))
-        return [
-            other["sentence"]
-            if other and all(entry[name] == other[name] for name in columns)
-            else named(recorded._sentence(i))
-            for i, (entry, other) in enumerate(zip(entries, before, strict=True))
-        ]
-
-    stated, lines = said(rows), []
+    """The sentences of the stated numbers; of a risk, of the computed one if that claims less."""
     # A sentence rounds a risk far more coarsely than its error, but not a threshold or a mean that was found.
     claims = {name: least for name, least in question.rows.claims.items() if name in question.rows.risks}
-    weaker = {name: said(_weaker(name, least, rows, computed)) for name, least in claims.items()}
-    for i, (row, other) in enumerate(zip(rows, computed, strict=True)):
-        if row["sentence"] != stated[i]:
-            lines.append(f"rows {i + 1}: the sentence is not that of its numbers, which is: {stated[i]}")
-            continue
-        for name in (name for name in claims if weaker[name][i] != stated[i]):
-            words = name.replace("_", " ")
-            lines.append(f"rows {i + 1}: the sentence states a {words} of {row[name]!r}, here {other[name]!r}")
-    return lines
 
+    def column(name: str) -> list[Any]:
+        least = claims.get(name, lambda stated, _: stated)
+        pairs = [(row[name], other[name]) for row, other in zip(rows, computed, strict=True)]
+        return [None if stated is None else least(stated, here) for stated, here in pairs]
 
-def _weaker(
-    name: str, least: Callable[..., Any], rows: Sequence[dict[str, Any]], computed: Sequence[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """The rows with the number, stated or computed, that claims less."""
-    pairs = zip(rows, computed, strict=True)
-    return [{**row, name: least(row[name], other[name])} if row[name] is not None else row for row, other in pairs]
+    numbers = {field: _entries(found, field, column(name)) for name, field in question.rows.columns.items()}
+    # An entry of an array of JAX takes far longer to read.
+    recorded = jax.tree.map(np.asarray, dataclasses.replace(found, **numbers))
+    return [recorded._sentence(i) for i in range(len(rows))]
 
 
 def _entries(found: Any, field: str, column: list[Any]) -> jax.Array:

@@ -53,22 +53,13 @@ def step_curve(certificate: Certificate) -> Certificate:
         raise ValueError(f"certificate answers {asked.name!r}, which has no curve: certify more thresholds instead")
     check_single(certificate)
     lower_bounds = np.asarray(certificate.lower_bounds)
-    if certificate.beta.ndim:
-        raise ValueError("certificate has a beta for each threshold, expected one: certify more thresholds instead")
-    if not counts_bounds(certificate):
-        name = certificate.method
-        raise ValueError(f"certificate is by {name!r}, which counts no lower bounds: certify more thresholds instead")
+    if certificate.beta.ndim or not counts_bounds(certificate):
+        what = f"certificate is by {certificate.method!r}, which counts no lower bounds at one beta"
+        raise ValueError(f"{what}: certify more thresholds instead")
     levels = thinned(np.unique(lower_bounds[np.isfinite(lower_bounds)]))
     if not levels.size:
         raise ValueError("certificate has no finite lower bound, expected at least one for a curve")
-    return at_bounds(certificate, certificate.lower_bounds, levels)
-
-
-def at_bounds(certificate: Certificate, lower_bounds: Any, levels: np.ndarray) -> Certificate:
-    """The certificate of other lower bounds [n] at these thresholds, by the same settings."""
-    build = question_of(certificate).curve
-    assert build is not None
-    curve = build(certificate, lower_bounds, levels)
+    curve = asked.curve(certificate, certificate.lower_bounds, levels)
     if certificate.bound != "given" and np.isneginf(lower_bounds).any():
         # A given bound of -inf says that nothing is known of its task; one from returns, that they are invalid.
         curve = dataclasses.replace(curve, status=jnp.full_like(curve.status, Status.INVALID_INPUT.value))

@@ -17,6 +17,7 @@ from jaxcert._extras import import_extra
 from jaxcert._files import content_of, parsed
 from jaxcert._version import __version__
 from jaxcert.questions import QUESTIONS
+from jaxcert.report.check_certificate import FORMAT, FORMAT_VERSION
 
 
 def assumptions_of(questions: Iterable[str]) -> list[str]:
@@ -47,9 +48,6 @@ _OF_ALL = (
     "Settled before the data were seen: {settled}, and the numbers of tasks and rollouts{moments}.",
     "No task was left out, and whether a rollout is missing does not depend on its outcome.",
 )
-
-
-FORMAT, FORMAT_VERSION = "jaxcert certificates", 5
 
 
 def certificate_document(
@@ -133,9 +131,6 @@ def document_text(document: Mapping[str, Any]) -> str:
     return json.dumps(document, allow_nan=False, ensure_ascii=False, indent=2) + "\n"
 
 
-_DIGITS = 19  # of a 64-bit integer
-
-
 def certificate_schema() -> dict[str, Any]:
     """The JSON schema of certificate files, draft 2020-12.
 
@@ -207,12 +202,7 @@ def _misfit(document: Any) -> str | None:
 
 def _number(text: str) -> int | float:
     """A number of JSON that is a float, or an integer of 64 bits."""
-    if text.lstrip("-").isdigit():
-        if len(text.lstrip("-")) > _DIGITS:
-            raise ValueError(f"{text[:_DIGITS]}... is too large")
-        return int(text)
-    if text in ("NaN", "Infinity", "-Infinity"):
-        raise ValueError(f"{text} is no number of JSON")
-    if not math.isfinite(float(text)):
-        raise ValueError(f"{text} is too large")
-    return float(text)
+    number = int(text) if text.lstrip("-").isdigit() else float(text)
+    if not abs(number) < (2**63 if isinstance(number, int) else math.inf):  # NaN is not
+        raise ValueError(f"{text:.20} is no number of JSON, or too large")
+    return number

@@ -14,6 +14,7 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert._files import content_of, write_whole
+from jaxcert._first_entry import typed
 from jaxcert._validation import check_count, check_finite, check_open_unit, is_count, refuse
 from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._question import COMMON, Question
@@ -22,7 +23,6 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import checked_options, usual_questions
 
 _FORMAT_VERSION = 1
-_METHOD = "binomial"
 # Fields that a protocol may leave open.
 _OPTIONAL = ("metric", "environment", "policy_sha256", "seed", "task", "value", "deterministic")
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -44,7 +44,7 @@ class Protocol:
         num_rollouts: m, of every task.
         beta: failure probability of one lower bound; None for the default, or "auto".
         bound: per-task bound; by default the method's own, as in `certify`.
-        method: method.
+        method: method; by default "binomial", where the question takes one.
         question: what is asked, a name of `jaxcert.questions`; by default "safety" of thresholds, or "safety_level".
         options: settings that few questions have, by their names.
         metric: what a return is, in words.
@@ -75,7 +75,7 @@ class Protocol:
     safeties: tuple[float, ...] = ()
     beta: float | str | None = None
     bound: str | None = None
-    method: str = _METHOD
+    method: str | None = None
     question: str | None = None
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     metric: str | None = None
@@ -89,22 +89,19 @@ class Protocol:
     deterministic: bool | None = None
 
     def __post_init__(self) -> None:
-        for name in ("support", "thresholds", "safeties"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, _numbers(name, getattr(self, name)))
+        for field in dataclasses.fields(self):
+            if field.name not in ("options", "of_strata"):
+                value = _typed(field.name, getattr(self, field.name), field.type)
+                object.__setattr__(self, field.name, value)
         self._check_question()
         self._check_support()
         check_finite("thresholds", self.thresholds)
         check_open_unit("safeties", self.safeties)
-        is_open = self.beta is None or (isinstance(self.beta, str) and self.beta == AUTO)
-        for name in ("delta",) if is_open else ("delta", "beta"):
-            object.__setattr__(self, name, _number(name, getattr(self, name)))
+        for name in ("delta",) if self.beta in (None, AUTO) else ("delta", "beta"):
             check_open_unit(name, getattr(self, name))
         for name in ("num_tasks", "num_rollouts"):
             check_count(name, getattr(self, name))
         if "method" in self._question.settings and self._question.has_support:
-            if self.bound is not None and not (isinstance(self.bound, str) and self.bound):
-                raise ValueError(f"bound is {self.bound!r:.40}; expected a name, or none for the method's own")
             object.__setattr__(self, "bound", defaults(self.bound, self.method, ())[0].name)
         self._check_facts()
 
@@ -139,23 +136,19 @@ class Protocol:
         return QUESTIONS[self.asked]
 
     def _check_question(self) -> None:
-        if self.question is None and bool(self.thresholds) == bool(self.safeties):
-            found = "both thresholds and" if self.safeties else "neither thresholds nor"
-            raise ValueError(f"has {found} safeties; expected one of the two")
         question = self._question
         if len(question.inputs) > 1 or question.unrepeated:
-            several = "a protocol has no weights" if question.has_weights else "it compares several policies"
-            why = question.unrepeated or several
+            why = question.unrepeated or f"it is about {' and '.join(question.inputs)}"
             raise ValueError(f"question is {question.name!r}, which has no protocol: {why}")
-        if self.strata is None if question.takes("strata") else self.strata is not None and not question.stratified:
-            about = "about" if question.takes("strata") else "not about"
-            expected = "their column" if question.takes("strata") else "none"
-            raise ValueError(f"question is {question.name!r}, {about} strata; expected {expected} as strata")
-        for name in ("beta", "bound"):
-            if getattr(self, name) is not None and not question.takes(name):
+        for name in ("support", "strata"):
+            if getattr(self, name) is None and question.takes(name):
+                raise ValueError(f"{name} is not given; the question {question.name!r} needs it")
+        for name in ("support", "strata", "beta", "bound", "method"):
+            known = question.of_strata if name == "strata" else question.takes(name)
+            if getattr(self, name) is not None and not known:
                 raise ValueError(f"{name} is given; the question {question.name!r} has none")
-        if self.method != _METHOD and not question.takes("method"):
-            raise ValueError(f"method is {self.method!r}; the question {question.name!r} has none")
+        if question.takes("method") and self.method is None:
+            object.__setattr__(self, "method", "binomial")
         for name, numbers in self._lists.items():
             if bool(numbers) != (question.each == name):
                 expected = f"a {name} or more" if question.each == name else f"no {name}"
@@ -163,34 +156,23 @@ class Protocol:
         object.__setattr__(self, "options", checked_options(question, self.options))
 
     def _check_support(self) -> None:
-        if self.support is None:
-            if self._question.has_support:
-                raise ValueError(f"support is not given; the question {self.asked!r} needs (a, b)")
-            return
-        if not self._question.has_support:
-            raise ValueError(f"support is given; the question {self.asked!r} needs none")
-        if len(self.support) != 2 or not self.support[0] < self.support[1] or math.isinf(self.support[0]):
+        low, high = self.support or (-math.inf, math.inf)
+        if not low < high or (self.support and math.isinf(low)):
             raise ValueError(f"support is {self.support}; expected the least and the largest return, (a, b)")
-        (low, high), thresholds = self.support, np.asarray(self.thresholds)
+        thresholds = np.asarray(self.thresholds)
         refuse("thresholds", thresholds, thresholds > low, f"more than {low:g}, which every performance is at least")
         refuse("thresholds", thresholds, thresholds <= high, f"at most {high:g}, which no performance exceeds")
 
     def _check_facts(self) -> None:
-        for name in ("metric", "environment", "task", "value", "strata"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, str) and value):
-                raise ValueError(f"{name} is {value!r}; expected text")
         counts = self.of_strata
         if counts and not (isinstance(counts, Mapping) and all(map(is_count, counts.values())) and all(counts)):
             raise ValueError(f"of_strata is {counts!r:.60}; expected how many tasks are drawn from each stratum")
         if counts and (self.strata is None or sum(counts.values()) != self.num_tasks):
             what = "no column of strata is given" if self.strata is None else f"num_tasks is {self.num_tasks}"
             raise ValueError(f"of_strata is {_shown(counts)}; {what}")
-        if not isinstance(self.deterministic, bool | None):
-            raise ValueError(f"deterministic is {self.deterministic!r}; expected true or false")
-        if self.policy_sha256 is not None and not _SHA256.fullmatch(str(self.policy_sha256)):
+        if self.policy_sha256 is not None and not _SHA256.fullmatch(self.policy_sha256):
             raise ValueError(f"policy_sha256 is {self.policy_sha256!r}; expected 64 hexadecimal digits")
-        if self.seed is not None and not (type(self.seed) is int and 0 <= self.seed < 2**32):
+        if self.seed is not None and not 0 <= self.seed < 2**32:
             raise ValueError(f"seed is {self.seed!r}; expected an integer from 0 to {2**32 - 1}")
 
     @classmethod
@@ -247,27 +229,22 @@ class Protocol:
     def _entries(self) -> dict[str, Any]:
         """The settings as plain values."""
         entries = {name: _plain(value) for name, value in dataclasses.asdict(self).items()}
-        if not self._question.takes("method"):
-            del entries["method"]
         return {name: value for name, value in entries.items() if value is not None and value not in ([], {})}
 
 
-def _numbers(name: str, values: Any) -> tuple[float, ...]:
-    """Numbers of a list, which text and tables are none of, also empty ones."""
-    if isinstance(values, str | bytes | Mapping):
-        raise ValueError(f"{name} is {values!r:.40}; expected a list of numbers")
-    return tuple(_number(name, value) for value in values)
-
-
-def _number(name: str, value: Any) -> float:
-    """A number that is one, and not text or a truth value, which other readers would not take for one."""
-    if np.ndim(value) or np.asarray(value).dtype.kind not in "iuf":
-        raise ValueError(f"{name} is or holds {value!r:.40}; expected a number")
-    return float(value) + 0.0  # no negative zero, which equals the other one, and has another digest
+def _typed(name: str, value: Any, hint: Any) -> Any:
+    """A field in its annotated type; a list may be empty, but no text."""
+    value = value.tolist() if hasattr(value, "tolist") else value  # of arrays
+    if (name == "beta" and value == AUTO) or (hint == tuple[float, ...] and value in ([], ())):
+        return value or ()
+    if (found := typed(name, value, hint)) == "":
+        raise ValueError(f"{name} is ''; expected a text that is not empty")
+    return found
 
 
 def _plain(value: Any) -> Any:
-    return [float(each) for each in value] if isinstance(value, tuple | list) else value
+    # No negative zero, which equals the other one, and has another digest.
+    return [float(each) + 0.0 for each in value] if isinstance(value, tuple | list) else value
 
 
 def _shown(value: Any) -> str:

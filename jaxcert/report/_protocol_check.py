@@ -1,45 +1,39 @@
 """Whether there can be a certificate by a protocol, and whether certificates and returns keep to it."""
 
-import warnings
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxcert.planning import Plan
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._ask import ask
 from jaxcert.report._protocol import Protocol
-from jaxcert.report._recompute import UNITS, differing, fixed_of, precision, told
-from jaxcert.report._writers import certificate_record
 from jaxcert.returns._strata import frequencies_of, stratified
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._roles import Columns
 from jaxcert.tables._written import returns_facts
 
 _ORIGIN = ("environment", "policy_sha256", "seed", "deterministic")
-# The fields of a protocol besides the settings.
-_SETTLED = ("fixed_beforehand", "note")
 
 
-def of_protocol(document: Mapping[str, Any], locked: Protocol, data: list[list[ReturnsFile]]) -> Iterator[str]:
-    """How a document and the returns of its certificates differ from the locked protocol."""
+def of_protocol(document: Mapping[str, Any], locked: Protocol) -> Iterator[str]:
+    """How a document differs from the locked protocol."""
     if document["protocol"] is None:
         yield "it names no protocol"
     elif document["protocol"] != locked.digest:
         yield f"it names the protocol {document['protocol'][:12]}..., the file is {locked.digest[:12]}..."
     if len(document["certificates"]) > 1:
         yield f"it holds {len(document['certificates'])} certificates, the protocol has one"
-    for place, (record, files) in enumerate(zip(document["certificates"], data, strict=True)):
-        lines = *_of_design(record, locked), *_of_settings(record, locked, files), *of_origin(locked, files[0])
-        yield from (f"certificate {place + 1}: {line}" for line in lines)
 
 
-def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
-    """How the origin of returns differs from a protocol, as their file records it, or does not record it."""
+def of_files(locked: Protocol, files: Sequence[ReturnsFile]) -> list[str]:
+    """How the numbers of tasks and rollouts, and the origin that their file records, differ from a protocol."""
+    data, counts = files[0], [count for each in files for count in each.num_rollouts.tolist()]
+    other = next((count for count in counts if count != locked.num_rollouts), None)
+    design = locked.contradictions({"num_tasks": len(data.num_rollouts), "num_rollouts": other})
     facts = returns_facts(data.path)
     columns = {} if data.columns is None else {"task": data.columns.task, "value": data.columns.value}
     if QUESTIONS[locked.asked].metrics(locked.options):  # whose columns the requirements name
@@ -52,7 +46,7 @@ def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
     unknown = [name for name in found if found[name] is None and getattr(locked, name) is not None]
     rows = data.roles.rows_picked
     picked = [f"only rows with {' and '.join(rows)} are read, which the protocol does not lock"] if rows else []
-    return [*picked, *locked.contradictions(found), *_of_open_columns(locked, columns, data.usual_columns)] + [
+    return [*design, *picked, *locked.contradictions(found), *_of_open_columns(locked, columns, data.usual_columns)] + [
         f"{name} is not recorded in the file of returns, the protocol says {getattr(locked, name)}; expected a file "
         f"that records it, such as one of `write_returns(..., facts=...)`, or a protocol locked without {name}"
         for name in unknown
@@ -67,55 +61,18 @@ def _of_open_columns(locked: Protocol, columns: Mapping[str, str], usual: Column
             yield f"{name} is {column}, the protocol locks no {name}; {expected}"
 
 
-def _of_design(record: Mapping[str, Any], locked: Protocol) -> list[str]:
-    """Other numbers of tasks or rollouts than are locked."""
-    counts = [each["num_rollouts"] for each in (record["data"], *record.get("others", [])) if each is not None]
-    rollouts = [each[end] for each in counts for end in ("min", "max")]
-    other = next((number for number in rollouts if number != locked.num_rollouts), None)
-    return locked.contradictions({"num_tasks": record["settings"]["num_tasks"], "num_rollouts": other})
-
-
-def _of_settings(record: Mapping[str, Any], locked: Protocol, data: Sequence[ReturnsFile]) -> Iterator[str]:
-    """Other entries than those of the certificate that the protocol gives for these returns."""
-    if record["question"] != locked.asked:
-        yield f"question is {record['question']!r}, the protocol gives {locked.asked!r}"
-        return
-    dtype = record["settings"]["dtype"]
-    try:
-        with warnings.catch_warnings(), precision(dtype):
-            warnings.simplefilter("ignore")
-            answer = ask(QUESTIONS[locked.asked], data, locked.fixed, locked.settings)
-            again = certificate_record(answer, support=locked.support, data=data[0], others=data[1:])
-    except (ValueError, OverflowError) as error:
-        yield f"cannot be computed from these returns: {error}"
-        return
-    rounding = UNITS * float(np.finfo(dtype).eps) / 2
-    # What is locked is rounded in one way, so that it is as locked; a beta that is left open is computed.
-    given = {"support", "num_tasks", *(name for name in QUESTIONS[locked.asked].settings if name in locked.settings)}
-    for name in dict.fromkeys([*again["settings"], *record["settings"]]):
-        stated, expected = (each["settings"].get(name) for each in (record, again))
-        found = differing(f"settings {name}", stated, expected, 0.0 if name in given else rounding)
-        yield from told(found, "the protocol gives")
-    for name in _SETTLED:
-        yield from told(differing(name, record[name], again[name]), "the protocol gives")
-    if again["fixed_beforehand"] is not None and record["fixed_beforehand"] == again["fixed_beforehand"]:
-        yield from told(differing(again["fixed_beforehand"], fixed_of(record), fixed_of(again)), "the protocol gives")
-
-
 # Sizes of arrays and what counts in them have 32 bits.
 _MOST_EPISODES = 2**31 - 1
 
 
 def check_certifiable(protocol: Protocol) -> None:
     """Raise ValueError for settings that `jaxcert certify` refuses whatever the returns are."""
-    check_size(protocol.num_tasks, protocol.num_rollouts)
-    question, dtype = QUESTIONS[protocol.asked], jnp.result_type(float)
-    values = [] if protocol.fixed is None else protocol.fixed.tolist()
-    repeated = [value for i, value in enumerate(values) if dtype.type(value) in map(dtype.type, values[:i])]
-    if repeated:
-        raise ValueError(f"{question.each} {repeated[0]} is given twice, as {dtype} has it; expected different ones")
-    settings: dict[str, Any] = dict(protocol.settings) | ({question.fixed: protocol.fixed} if question.fixed else {})
     shape = protocol.num_tasks, protocol.num_rollouts
+    if math.prod(shape) > _MOST_EPISODES:
+        found = "{} x {} episodes (tasks x rollouts)".format(*shape)
+        raise ValueError(f"{found} cannot be held; expected at most {_MOST_EPISODES} in all")
+    question, dtype = QUESTIONS[protocol.asked], jnp.result_type(float)
+    settings: dict[str, Any] = dict(protocol.settings) | ({question.fixed: protocol.fixed} if question.fixed else {})
     of_trials = settings.get("num_episodes", 1) > 1 and protocol.support == (0, 1)
     returns: Any = jax.ShapeDtypeStruct(shape, bool if of_trials else dtype)
     if metrics := question.metrics(settings):
@@ -139,20 +96,13 @@ def _labels_for(protocol: Protocol) -> list[str]:
     return [*names, *names[:1] * (protocol.num_tasks - len(names))][: protocol.num_tasks]
 
 
-def check_size(num_tasks: int, num_rollouts: int) -> None:
-    """Raise ValueError for more episodes than arrays can hold."""
-    if num_tasks * num_rollouts > _MOST_EPISODES:
-        found = f"{num_tasks} x {num_rollouts} episodes (tasks x rollouts)"
-        raise ValueError(f"{found} cannot be held; expected at most {_MOST_EPISODES} in all")
-
-
 def protocol_of(plan: Plan, strata: str | None = None, **others: Any) -> Protocol:
     """The best design of a plan as a protocol; ValueError if there is none, or its rollouts stop by themselves.
 
     ``strata``: the column of the strata within which its tasks are drawn; ``others``: further fields.
     """
     if plan.best is None:
-        raise ValueError("there is no design to lock: the budget allows none")
+        raise ValueError("there is no design to lock: none certifies anything")
     design, wish = plan.best, plan.wish
     assert wish is not None
     if design.kind.stopped is not None:

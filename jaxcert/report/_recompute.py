@@ -13,11 +13,14 @@ from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
+from jaxcert.report._protocol import Protocol
 from jaxcert.tables._readers import ReturnsFile
 
 
-def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
-    """The certificate of these returns by the settings of a record, in its precision."""
+def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile], locked: Protocol | None) -> tuple[Any, Any]:
+    """The support, and the answer for these returns, by a protocol or the settings of a record, in its precision."""
+    if locked is not None:
+        return locked.support, ask(QUESTIONS[locked.asked], data, locked.fixed, locked.settings)
     settings, name = record["settings"], record["question"]
     dtype = np.dtype(settings["dtype"])
     if name not in QUESTIONS:
@@ -27,14 +30,14 @@ def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
         raise ValueError(f"the answer to {name!r} cannot be computed again: {question.unrepeated}")
     options = {name: _value(settings.get(name), dtype) for name in question.settings}
     options |= dict(question.declared)
-    if question.has_support:
-        options["support"] = support_of(record)
+    support = support_of(record) if question.has_support else None
+    options |= {} if support is None else {"support": support}
     if "method" in options:
         # An answer for weighted tasks names its method differently.
         options["method"] = str(options["method"]).removeprefix("weighted_") if options["method"] else None
-    with precision(settings["dtype"]):
-        fixed = None if question.fixed is None else np.asarray(fixed_of(record), dtype)
-        return ask(question, data, fixed, options, max_weight=settings.get("max_weight"))
+    fixed = [row[record["fixed_beforehand"]] for row in record["rows"]] if question.fixed else []
+    numbers = None if question.fixed is None else np.asarray(fixed, dtype)
+    return support, ask(question, data, numbers, options, max_weight=settings.get("max_weight"))
 
 
 def _value(value: Any, dtype: np.dtype) -> Any:
@@ -42,11 +45,6 @@ def _value(value: Any, dtype: np.dtype) -> Any:
     if isinstance(value, list):
         return tuple(value) if value and isinstance(value[0], str) else tuple(np.asarray(value, dtype))
     return dtype.type(value) if isinstance(value, float) else value
-
-
-def fixed_of(record: Mapping[str, Any]) -> list[float]:
-    """The numbers that a record says were fixed beforehand."""
-    return [row[record["fixed_beforehand"]] for row in record["rows"]]
 
 
 def support_of(record: Mapping[str, Any]) -> tuple[float, float]:
@@ -71,8 +69,6 @@ UNITS = 16
 _TYPICAL = 8
 # In a support that is narrow beside its ends rounding may be all there is: no larger share of it is taken for rounding.
 _LARGEST = 1e-4
-# Entries of a row that are compared elsewhere.
-_APART = ("sentence", "witness")
 
 
 def of_row(
@@ -80,7 +76,8 @@ def of_row(
 ) -> list[str]:
     """Differences of a row beyond rounding; a found number may be off by ``slack``."""
     lines = []
-    for name in (name for name in {**computed, **row} if name not in _APART):
+    apart = ("sentence", "witness", question.each)  # are compared elsewhere
+    for name in (name for name in {**computed, **row} if name not in apart):
         stated, found = row.get(name), computed.get(name)
         if type(stated) is type(found) and not isinstance(stated, list | dict) and stated == found:
             continue  # the usual case, at once
@@ -94,9 +91,9 @@ def _room(name: str, computed: Mapping[str, Any], question: Question, u: float, 
     """How far rounding may move a number: some u of its size.
 
     For a probability this is its risk, for its complement 2 u more; for a number that was found, the slack. One that
-    was fixed or given has no room.
+    was given has no room.
     """
-    if name == question.each or question.rows.columns.get(name) in question.settings:
+    if question.rows.columns.get(name) in question.settings:
         return 0.0
     if name not in question.rows.risks:
         return slack

@@ -1,4 +1,4 @@
-"""The records of trials, with what proves them in exact arithmetic."""
+"""The record of trials, with what proves it in exact arithmetic."""
 
 import warnings
 from typing import Any
@@ -12,21 +12,20 @@ from jaxcert.report._writers import certificate_record, sizes_of
 from jaxcert.rollouts import AdaptiveCertificate, Trials
 from jaxcert.rollouts._declared import fields_in
 
-_LEFT_OUT = "left out: this holds only if none of them was withdrawn because of how it went"
 _COUNTED = "counted as the worst return, at their places: this holds for whatever reason they were withdrawn"
 
 
-def trial_records(trials: Trials, *, witness: bool = False) -> list[dict[str, Any]]:
-    """As `certificate_record`, of the trials in a log; of withdrawn ones a second record, which counts them.
+def trial_records(trials: Trials) -> list[dict[str, Any]]:
+    """As `certificate_record`, of the trials in a log, with what proves it: withdrawn ones count as the worst return.
+
+    The one record is in double precision, as trials were declared. Each row that claims something has an entry
+    `witness` (`check_exactly`), which is None where exact arithmetic does not confirm the row.
 
     Args:
         trials: the log.
-        witness: whether to write the record that counts all trials alone, in double precision, as they were declared.
-            Then each row that claims something has an entry `witness` with what proves it in exact arithmetic
-            (`check_exactly`), which is None where exact arithmetic does not confirm the row.
 
     Warns:
-        UserWarning: with ``witness``, if exact arithmetic does not confirm a row.
+        UserWarning: exact arithmetic does not confirm a row.
 
     Example:
         >>> import tempfile
@@ -35,23 +34,21 @@ def trial_records(trials: Trials, *, witness: bool = False) -> list[dict[str, An
         ...     trials = Trials.start(f"{folder}/run.jsonl", list("abc"), 0.5, successes=True, delta=0.2)
         ...     for task in "aaaaaabbbbbb":
         ...         trials.add(task, True)
-        ...     (record,) = trial_records(trials, witness=True)
+        ...     (record,) = trial_records(trials)
         >>> record["rows"][0]["witness"]["rollouts"]
         [6, 6, None]
     """
-    if not witness:
-        ways = [(_LEFT_OUT, False), *[(_COUNTED, True)] * bool(trials.withdrawn)]
-        return [_record(trials, trials.run(count_withdrawn=count), words) for words, count in ways]
     with precision("float64"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # said when the log was read before
             exact = Trials(trials.path)
         run, found = exact.run(count_withdrawn=True), read_log(exact.path, exact.sha256)
-        record, sizes = _record(exact, run, _COUNTED), sizes_of(np.asarray([*map(len, found[0])]))
+        support, sizes = (float(run.state.low), float(run.state.high)), sizes_of(np.asarray([*map(len, found[0])]))
         data = {"file": exact.path.name, "sha256": found[1], "num_rollouts": sizes, "dtype": "float64", "columns": None}
+        record = {**certificate_record(run.certificate, support=support), "data": data, "rollouts": _facts(exact)}
         witnesses = [_stops_of(run, i) for i in range(len(record["rows"]))]
         check = lambda document: check_trials.check(document, lambda _: found)  # noqa: E731
-        return [where_proven({**record, "data": data}, witnesses, check)]
+        return [where_proven(record, witnesses, check)]
 
 
 def _stops_of(run: AdaptiveCertificate, index: int) -> dict[str, Any] | None:
@@ -71,8 +68,8 @@ def _stops_of(run: AdaptiveCertificate, index: int) -> dict[str, Any] | None:
     return {"rollouts": stops, **({"goal": float(run.state.goal[index])} if is_binary else {})}
 
 
-def _record(trials: Trials, run: AdaptiveCertificate, words: str) -> dict[str, Any]:
-    """The record of a run of these trials, with what the log says of them; ``words``: what withdrawn ones are."""
+def _facts(trials: Trials) -> dict[str, Any]:
+    """What the log says of these trials."""
     declared = trials.declared
     withdrawn = [
         {"number": each.number, "task": declared.tasks[each.task], "value": each.value, "why": each.withdrawn}
@@ -81,6 +78,4 @@ def _record(trials: Trials, run: AdaptiveCertificate, words: str) -> dict[str, A
     facts: dict[str, Any] = {"source": "trials", "log": trials.path.name, "last_hash": trials.last_hash}
     facts["num_trials"] = len(trials.trials) - len(trials.withdrawn)
     facts |= {"declared": fields_in(declared), "withdrawn": withdrawn}
-    facts |= {"withdrawn_are": words} if withdrawn else {}
-    support = float(run.state.low), float(run.state.high)
-    return {**certificate_record(run.certificate, support=support), "rollouts": facts}
+    return facts | ({"withdrawn_are": _COUNTED} if withdrawn else {})

@@ -9,7 +9,7 @@ from jaxcert.report._comparison import compare
 from jaxcert.report._document import assumptions_of, document_digest, read_certificate
 from jaxcert.report._leaderboard import of_leaderboard
 from jaxcert.report._protocol import Protocol
-from jaxcert.report._protocol_check import of_protocol
+from jaxcert.report._protocol_check import of_files, of_protocol
 from jaxcert.report._recorded_files import of_names, recorded_files, rows_read
 from jaxcert.tables._returns import how_many
 
@@ -102,16 +102,17 @@ def verify(
     document = read_certificate(certificate)
     records = document["certificates"]
     if any("rollouts" in record for record in records):
-        held = "; its witnesses are read by an exact check (--exact)" if _has_witnesses(document) else ""
-        raise ValueError(
-            f"{certificate}: of rollouts that stopped by themselves, which returns alone do not repeat{held}"
-        )
+        told = "of rollouts that stopped by themselves, which returns alone do not repeat"
+        raise ValueError(f"{certificate}: {told}; expected an exact check of their log (--exact)")
     locked = None if protocol is None else Protocol.read(protocol)
     data = recorded_files(certificate, document, (returns, *others))
-    compared = [compare(record, read) for record, read in zip(records, data, strict=True)]
-    differences = [*_of_document(document), *(() if locked is None else of_protocol(document, locked, data))]
+    pairs = [*zip(records, data, strict=True)]
+    each = [
+        [*([] if locked is None else of_files(locked, read)), *compare(record, read, locked)] for record, read in pairs
+    ]
     wrong, names = of_names(document, data)
-    differences += [*_numbered(compared), *wrong]
+    differences = [*_of_document(document), *([] if locked is None else of_protocol(document, locked))]
+    differences += [f"certificate {i}: {line}" for i, lines in enumerate(each, 1) for line in lines] + wrong
     if "leaderboard" in document:
         num_policies = len(document["leaderboard"]["order"])
         differences += of_leaderboard(document, [read for (read,) in data[:num_policies]])
@@ -123,18 +124,10 @@ def verify(
     return Verification(tuple(differences), len(records), rows, tuple(notes), names)
 
 
-def _numbered(lines: Sequence[list[str]]) -> list[str]:
-    return [f"certificate {i + 1}: {line}" for i, each in enumerate(lines) for line in each]
-
-
-def _has_witnesses(document: Mapping[str, Any]) -> bool:
-    return any(row.get("witness") for record in document["certificates"] for row in record["rows"])
-
-
 def _unchecked(document: Mapping[str, Any], locked: Protocol | None) -> Iterator[str]:
     if locked is None and document["protocol"] is not None:
         yield f"it names the protocol {document['protocol'][:12]}..., which was not given, so it was not checked"
-    if _has_witnesses(document):
+    if any(row.get("witness") for record in document["certificates"] for row in record["rows"]):
         yield "its witnesses were not checked: --exact (check_exactly) checks them"
     if locked is not None and locked.policy_sha256 is not None and locked.deterministic is None:
         yield "the protocol locks a policy, but not whether its actions are sampled (deterministic)"

@@ -7,6 +7,7 @@ By theorem 1 of Ming, Shen and Wang, every bet :math:`\lambda \in [0, 1]` with :
 
 import functools
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -124,12 +125,7 @@ def exact_level(num_rollouts: int, enough: int, threshold: Fraction) -> Fraction
 
 def least_successes(num_rollouts: int, threshold: Fraction, beta: Fraction) -> int:
     """The least c with a level of at most beta; m + 1 if there is none."""
-    low, high = 0, num_rollouts + 1  # the level of the first is 1, of the last 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        small = exact_level(num_rollouts, middle, threshold) <= beta
-        low, high = (low, middle) if small else (middle, high)
-    return high
+    return bisect_left(range(num_rollouts + 1), True, key=lambda c: exact_level(num_rollouts, c, threshold) <= beta)
 
 
 def by_size(sizes: Sequence[int], each: Sequence[Any]) -> dict[str, Any]:

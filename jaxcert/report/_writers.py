@@ -17,6 +17,7 @@ from jaxcert.questions import question_of, rows_of
 from jaxcert.questions._answers import sampled
 from jaxcert.report._document import certificate_document, document_text
 from jaxcert.report._exact_check import with_witnesses
+from jaxcert.report.check_certificate import NOTE, WHOLE
 from jaxcert.returns import stratified
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import names_of
@@ -24,8 +25,6 @@ from jaxcert.tables._returns import names_of
 # Fields of an answer that describe it, where it has them.
 _DESCRIBED = ("bound", "method", "simultaneous")
 _TOGETHER = "All rows hold together, so that one may be chosen after a look at them."
-_NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
-_WHOLE = "It holds for settings fixed before the data were seen, not for ones chosen after a look at them."
 
 
 def certificate_record(
@@ -86,7 +85,7 @@ def certificate_record(
         "data": None if data is None else _data(data, *policies[:1]),
         **({"others": [_data(each, *policies[1 + i :][:1]) for i, each in enumerate(others)]} if others else {}),
         "fixed_beforehand": asked.each,
-        "note": _TOGETHER if together else _NOTE.format(asked.each) if asked.each else _WHOLE,
+        "note": _TOGETHER if together else NOTE.format(asked.each) if asked.each else WHOLE,
         "rows": rows,
     }
     files = [] if data is None else [data, *others]

@@ -49,8 +49,8 @@ BELIEVED = """What remains to be believed:
 - other words of the file than the sentences above, such as its assumptions."""
 _DECIMAL = re.compile(r"-?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})?")
 _WORDS = dict(re.findall(r"(\w+)=(.)", "true=1 yes=1 pass=1 passed=1 success=1 false=0 no=0 fail=0 failed=0 failure=0"))
-_NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
-_WHOLE = "It holds for settings fixed before the data were seen, not for ones chosen after a look at them."
+NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
+WHOLE = "It holds for settings fixed before the data were seen, not for ones chosen after a look at them."
 _ADVICE = "no more than the lower end of the support: lower the safety, or sample more tasks or rollouts"
 _N, _OF = r"(-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?)", "(?:expected return|probability of success)"
 _START, _AT_LEAST = f"With confidence {_N}: ", f"the {_OF} is at least {_N}"
@@ -404,7 +404,7 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
 def _case(record: Any, read: Callable[[Any], tuple[Any, ...]], statements: dict) -> Case:
     need(record["question"] in statements, f"the question is {record['question']!r}; expected one of {[*statements]}")
     settings, data, each = record["settings"], record["data"], statements[record["question"]][0]
-    note = _NOTE.format(each) if each else _WHOLE
+    note = NOTE.format(each) if each else WHOLE
     need((record["fixed_beforehand"], record["note"]) == (each, note), "its note is another one")
     odd = [settings.get("complete") not in (None, True, *[False] * (not each)), "divergence" in settings]
     odd += [settings.get("simultaneous"), each and "others" in record, "max_weight" in settings]

@@ -157,6 +157,7 @@ def check(document: bytes, read: Callable) -> Iterator[tuple[bool | None, str]]:
 
     def returns(data: Any) -> tuple[list, str]:
         tasks, digest, declared = read(data)
+        need(not (data.get("roles") or data.get("columns")), "its log is read in another way: it has no columns")
         for record in loads(document, **base.READING)["certificates"]:
             rollouts, stated = record.get("rollouts", {}), record.get("rollouts", {}).get("declared", {})
             others = [name for name in stated if name not in declared or stated[name] != declared[name]]
@@ -241,7 +242,7 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
 
 def _withdrawn_later(lines: list[bytes], before: int) -> str:
     """How many of the trials before a number the lines of a log that has grown withdraw; the last may be cut short."""
-    found = [_withdrawn_by(line) for line in lines if line.endswith(b"}\n")]
+    found = [_withdrawn_by(line) for line in lines if line.endswith(b"\n")]
     gone = sum(0 < number < before for number in found)
     return f" Later lines of the log withdraw {gone} of the trials that count here." if gone else ""
 

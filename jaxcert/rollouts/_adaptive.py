@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert._types import Numeric
 from jaxcert._validation import check_count, is_concrete, kept_readable
-from jaxcert.certificates._arguments import as_row, choose, prepare_thresholds
+from jaxcert.certificates._arguments import as_row, prepare_thresholds
 from jaxcert.certificates._method import BINOMIAL, USUAL_BETA, binomial_epsilon
 from jaxcert.certificates._safety_level import allowed_counts
 from jaxcert.numerics._rounding import cast
@@ -21,7 +21,7 @@ from jaxcert.rollouts._certify_policy import sampled_tasks
 from jaxcert.rollouts._collect import batch_size, check_shapes
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, key_apart
-from jaxcert.rollouts._rounds import SCHEDULES, Limits, Worker, go_on
+from jaxcert.rollouts._rounds import Limits, Worker, go_on
 from jaxcert.sequential._rule import MOST_ROLLOUTS, Settings, prepare_rule, takes_table
 from jaxcert.sequential._wealth import SequentialState, certificate_of, start
 
@@ -39,11 +39,9 @@ def certify_adaptive(
     delta: Numeric,
     beta: Numeric | None = None,
     until: Numeric | Sequence[float] | None = None,
-    schedule: str = "round_robin",
     give_up: float | None = None,
     binary: bool | None = None,
     max_rollouts_per_task: int | None = None,
-    num_slots: int | None = None,
     max_bytes: int = 2**30,
     validate: bool = True,
 ) -> AdaptiveCertificate:
@@ -53,9 +51,9 @@ def certify_adaptive(
     holds at every moment, whichever task was rolled out next, and whenever and why the run ended. The run ends at the
     first of: every task is decided; ``until`` is certified; ``max_rollouts`` are made.
 
-    Rollouts run side by side in slots, in rounds, in one compiled call. Each round has the tasks that the schedule
-    names, some of them several times. Rollout j of task i has a random key of its own, so what a task returns does not
-    depend on slots, memory or order (with JAX's default keys; a batch of "rbg" keys draws as one).
+    Rollouts run side by side, in rounds, in one compiled call. Each round has the open tasks, first those with the
+    fewest rollouts, some of them several times. Rollout j of task i has a random key of its own, so what a task returns
+    does not depend on memory or order (with JAX's default keys; a batch of "rbg" keys draws as one).
 
     Args:
         env: the tasks and their environments; returns are undiscounted, in ``env.support``.
@@ -67,14 +65,12 @@ def certify_adaptive(
         delta: failure probability of each threshold's certificates, in (0, 1); a scalar.
         beta: probability with which a task with J < B may pass, in (0, 1), fixed before the data; 0.05 by default.
         until: wanted safety, a scalar or [t]: at a threshold where it is certified, no task is continued.
-        schedule: "round_robin", the open task with the fewest rollouts, or "closest", the one closest to passing.
         give_up: as in ``certify_sequential``.
         binary: as in ``sequential.init``. By default what ``env.binary`` declares, unless levels are traced, or more
             than 2000 rollouts per task are wanted.
         max_rollouts_per_task: the number of rollouts after which a task is left. By default there is none; for binary
             returns it is four times the mean that ``max_rollouts`` allows, at most 2000.
-        num_slots: how many rollouts run side by side, at most; by default one per task. Fewer waste fewer at the end.
-        max_bytes: approximate memory for the states of episodes, which limits the slots.
+        max_bytes: approximate memory for the states of episodes, which limits how many run side by side.
         validate: as in ``certify``; a return outside the support ends the run, a wanted safety that cannot be reached
             ends nothing.
 
@@ -83,8 +79,8 @@ def certify_adaptive(
 
     Raises:
         TypeError: if the policy is not a function.
-        ValueError: as ``certify_sequential`` and ``rollouts.collect``; for an unknown schedule, or a wanted safety that
-            so few tasks cannot reach.
+        ValueError: as ``certify_sequential`` and ``rollouts.collect``; for a wanted safety that so few tasks cannot
+            reach.
 
     Example:
         >>> import jax
@@ -100,13 +96,10 @@ def certify_adaptive(
 
     Reference: the theory page, section 8.
     """
-    counts = {"num_tasks": num_tasks, "max_rollouts": max_rollouts, "max_bytes": max_bytes}
-    counts |= {} if num_slots is None else {"num_slots": num_slots}
-    for name, value in counts.items():
+    for name, value in {"num_tasks": num_tasks, "max_rollouts": max_rollouts, "max_bytes": max_bytes}.items():
         check_count(name, value)
     if max_rollouts > _MOST_ROLLOUTS:
         raise ValueError(f"max_rollouts is {max_rollouts}; expected at most {_MOST_ROLLOUTS}, whose returns are kept")
-    choose("schedule", schedule, SCHEDULES)
     dtype = jnp.result_type(float)
     checks: dict[str, Any] = {"validate": validate, "scalar": True}
     share = probability("delta", delta, dtype, "down", **checks)
@@ -121,12 +114,12 @@ def certify_adaptive(
     needed = _needed(until, num_tasks, rows, level, share, validate)
     policy = as_policy(policy)
     state_bytes = check_shapes(env, policy, sampled_tasks.eval_shape(env, key, 1))
-    slots = batch_size(state_bytes, num_tasks if num_slots is None else num_slots, max_bytes)
     # The log's length is a power of two, so that another number of rollouts seldom recompiles.
-    sizes = {"num_slots": slots, "capacity": 1 << (max_rollouts - 1).bit_length()}
+    capacity = 1 << (max_rollouts - 1).bit_length()
+    sizes = {"num_slots": batch_size(state_bytes, num_tasks, max_bytes), "capacity": capacity}
     worker, state = _begin(env, policy, key, rows, level, rule, num_tasks=num_tasks)
     limits = Limits(jnp.asarray(max_rollouts, jnp.int32), needed)
-    run = go_on(env, SCHEDULES[schedule], worker, state, limits, **sizes)
+    run = go_on(env, worker, state, limits, **sizes)
     found = AdaptiveCertificate(
         certificate=certificate_of(run.state, share, bool(binary)),
         state=run.state,
@@ -134,7 +127,6 @@ def certify_adaptive(
         num_started=run.num_rollouts,
         rollout_task=run.log_task,
         rollout_return=run.log_return,
-        deterministic=policy.deterministic,
     )
     if validate and is_concrete(found.state.valid) and not np.all(found.state.valid):
         task, place_of = np.asarray(found.rollout_task), lambda index: f"a return of task {task[index[0]]}"

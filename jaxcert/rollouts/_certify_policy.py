@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert._types import Numeric
 from jaxcert._validation import check_count
@@ -14,7 +15,7 @@ from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import certify
 from jaxcert.certificates._registry import defaults
 from jaxcert.rollouts._collect import collect
-from jaxcert.rollouts._multi_task import MultiTaskEnv, kind_of_returns
+from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import PolicyOrFunction, as_policy, key_apart
 
 
@@ -27,13 +28,11 @@ class PolicyCertificate:
         certificate: the certificate at the thresholds.
         returns: [n, m].
         tasks: a pytree of arrays [n, ...].
-        deterministic: whether the certified policy declares itself deterministic; None if it does not say.
     """
 
     certificate: Certificate
     returns: jax.Array
     tasks: Any
-    deterministic: bool | None = dataclasses.field(metadata={"static": True})
 
     def __repr__(self) -> str:
         return repr(self.certificate)
@@ -93,24 +92,30 @@ def certify_policy(
 
     Reference: as ``certify``.
     """
-    per_task, chosen = defaults(bound, method, kind_of_returns(env), beta)
-    settings: dict[str, Any] = {"delta": delta, "beta": beta, "bound": per_task.name, "method": chosen.name}
-    settings["validate"] = validate
-    check_settings(env, thresholds, num_tasks, num_rollouts, **settings)
+    given: dict[str, Any] = {"delta": delta, "beta": beta, "bound": bound, "method": method, "validate": validate}
+    settings = checked_settings(env, thresholds, num_tasks, num_rollouts, **given)
     key_tasks, key_rollouts = jax.random.split(key_apart(key))
     policy, tasks = as_policy(policy), sampled_tasks(env, key_tasks, num_tasks)
     sizes = {"num_rollouts": num_rollouts, "max_bytes": max_bytes}
     returns = collect(env, policy, tasks, key_rollouts, **sizes, validate=validate)
     certificate = certify(returns, thresholds, support=env.support, **settings)
-    return PolicyCertificate(certificate, returns, tasks, policy.deterministic)
+    return PolicyCertificate(certificate, returns, tasks)
 
 
-def check_settings(env: MultiTaskEnv, thresholds: Any, num_tasks: Any, num_rollouts: Any, **settings: Any) -> None:
-    """Raise, before any rollout, for settings that ``certify`` refuses whatever the returns are; only traces it."""
+def checked_settings(
+    env: MultiTaskEnv, thresholds: Any, num_tasks: Any, num_rollouts: Any, **given: Any
+) -> dict[str, Any]:
+    """The settings of ``certify``, with the bound and the method that successes, or other returns, have by default.
+
+    ValueError, before any rollout, for what ``certify`` refuses whatever the returns are; it is only traced.
+    """
     for name, value in {"num_tasks": num_tasks, "num_rollouts": num_rollouts}.items():
         check_count(name, value)
+    bound, method = defaults(given["bound"], given["method"], np.zeros(0, bool if env.binary else float), given["beta"])
+    settings = {**given, "bound": bound.name, "method": method.name}
     returns = jax.ShapeDtypeStruct((num_tasks, num_rollouts), jnp.result_type(float))
     jax.eval_shape(lambda x: certify(x, thresholds, support=env.support, **settings), returns)
+    return settings
 
 
 @functools.partial(jax.jit, static_argnames=("env", "num_tasks"))

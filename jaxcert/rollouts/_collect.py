@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxcert._validation import check_count, is_concrete
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, task_keys
+from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key
 from jaxcert.rollouts._queue import run_at_once, run_in_places
 
 # Memory for states, actions and temporaries of a step, as a multiple of a state.
@@ -37,8 +37,7 @@ def collect(
     discount is the environment's, which multiplies its rewards.
     Rewards are added by compensated summation and the sum is rounded down: a return is the largest float that is at
     most the exact one, as long as the digits of the sum fit into two significands, and therefore in the support if the
-    exact return is. Every episode has a random key of its own, so the returns do not depend on the memory budget. An
-    environment may have a faster way to returns (``MultiTaskEnv.simulate``), whose random numbers are others.
+    exact return is. Every episode has a random key of its own, so the returns do not depend on the memory budget.
 
     Args:
         env: the tasks' environments.
@@ -68,16 +67,8 @@ def collect(
         (4, 3)
     """
     check_count("num_rollouts", num_rollouts)
-    policy, num_tasks = as_policy(policy), count_tasks(tasks)
-    state_bytes = check_shapes(env, policy, tasks)
-    num_places = _num_places(env, num_tasks * num_rollouts, state_bytes, max_bytes)
-    if env.simulate is not None:
-        returns = env.simulate(env, policy, tasks, task_keys(key, num_tasks), num_rollouts, max_bytes)
-        if returns is not None:
-            found, wanted = (returns.shape, returns.dtype), ((num_tasks, num_rollouts), jnp.result_type(float))
-            if found != wanted:
-                raise ValueError(f"simulate of the environment gives {found}; expected floats of shape {wanted[0]}")
-            return returns
+    policy, num_episodes = as_policy(policy), count_tasks(tasks) * num_rollouts
+    num_places = _num_places(env, num_episodes, check_shapes(env, policy, tasks), max_bytes)
     returns, finite = _collect(env, policy, tasks, key, num_rollouts, num_places)
     if validate and is_concrete(finite) and not finite.all():
         task, rollout = (int(i) for i in jnp.argwhere(~finite)[0])
@@ -134,30 +125,16 @@ def _check_action(env: MultiTaskEnv, task: Any, state: Any, action: Any) -> None
     wanted = jax.eval_shape(blank, task)
     if wanted is None:
         try:
-            after = jax.eval_shape(lambda *given: env.environment(given[0]).step(*given[1:]), task, state, action)
+            jax.eval_shape(lambda *given: env.environment(given[0]).step(*given[1:]), task, state, action)
         except (TypeError, ValueError) as error:
             given = _described(action)
             raise ValueError(f"the environment cannot make a step with an action of {given}: {error}") from error
-        _check_same_types(state, after)
     elif isinstance(action, tuple):
         raise ValueError(
             "the policy gives a tuple; expected an action (of Brax's make_policy, brax_policy makes a policy)"
         )
     elif getattr(action, "shape", None) != wanted.shape:
         raise ValueError(f"the policy gives {_described(action)}; expected an action of shape {wanted.shape}")
-
-
-def _check_same_types(before: Any, after: Any) -> None:
-    if jax.tree.structure(before) != jax.tree.structure(after):
-        raise ValueError("step of the environment gives a state of another structure than reset; expected the same")
-    pairs = zip(jax.tree_util.tree_leaves_with_path(before), jax.tree.leaves(after), strict=True)
-    for (path, first), then in pairs:
-        if (first.shape, first.dtype) != (then.shape, then.dtype):
-            place = jax.tree_util.keystr(path)
-            raise ValueError(
-                f"state{place} of the environment is {_described(first)} after reset and {_described(then)} after a "
-                "step; expected the same"
-            )
 
 
 def _described(tree: Any) -> str:

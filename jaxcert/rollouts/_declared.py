@@ -10,11 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import as_numbers
-from jaxcert.certificates._arguments import choose
 from jaxcert.numerics._bets import factor
 from jaxcert.returns._checks import possible
 from jaxcert.returns._prepared import probability
-from jaxcert.rollouts._rounds import SCHEDULES
 from jaxcert.sequential import SequentialState, init, update
 from jaxcert.tables._entries import as_seen, check_spelled_once
 
@@ -153,7 +151,6 @@ class Declared(NamedTuple):
     bets: tuple[float, ...]  # lambda, of the wealth
     give_up: float
     max_trials: int | None  # of a task, after which it is left; None for no limit
-    schedule: str  # which task is advised next
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -167,7 +164,6 @@ class Declared(NamedTuple):
 
     def state(self) -> SequentialState:
         """The tasks before their first trial; ValueError for an invalid declaration."""
-        choose("schedule", self.schedule, SCHEDULES)
         check_labels("tasks", self.tasks, "task")
         state = init(
             len(self.tasks),

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import jax
-import numpy as np
 
 from jaxcert._validation import check_count
 
@@ -40,12 +39,6 @@ class MultiTaskEnv:
         sample_task: a function from a JAX random key to a task.
         episode_length: maximum number of steps of an episode.
         support: the smallest and the largest possible undiscounted return of an episode, known in advance.
-        name: by which people know it.
-        simulate: a faster way to the undiscounted returns of ``collect``, of the same distribution, or None. A function
-            of this object, a ``Policy``, tasks [n], keys [n], m and a number of bytes. It returns None if episodes must
-            be run step by step: for an unknown policy, or a replaced ``environment``. Otherwise it returns [n, m]: m
-            rollouts with each key, within about this number of bytes. Everything that belongs to a task depends only on
-            that task and its key.
         binary: declares that every undiscounted return is 0 or 1, a failure or a success; another one is invalid. The
             support is then (0, 1), ``certify_policy`` takes the levels that successes attain by default, and
             ``certify_adaptive`` the exact rule for successes.
@@ -66,8 +59,6 @@ class MultiTaskEnv:
     sample_task: Callable[[jax.Array], Any]
     episode_length: int
     support: tuple[float, float]
-    name: str = ""
-    simulate: Callable[..., jax.Array | None] | None = None
     binary: bool = False
 
     def __post_init__(self) -> None:
@@ -88,8 +79,3 @@ class MultiTaskEnv:
         """
         check_count("num_tasks", num_tasks)
         return jax.vmap(self.sample_task)(jax.random.split(key, num_tasks))
-
-
-def kind_of_returns(env: MultiTaskEnv) -> np.ndarray:
-    """No returns at all, of type bool where all are successes or failures: bounds and methods go by the type."""
-    return np.zeros(0, bool if env.binary else float)

@@ -21,19 +21,17 @@ class Policy:
     Attributes:
         apply: from parameters, an observation and a JAX random key to an action, for one episode.
         params: any pytree of arrays.
-        deterministic: whether the action ignores the key, if known; it is recorded with results.
 
     Example:
         >>> import jax
         >>> import jax.numpy as jnp
-        >>> policy = Policy(lambda gain, obs, key: gain * obs[:1], jnp.float32(0.5), deterministic=True)
+        >>> policy = Policy(lambda gain, obs, key: gain * obs[:1], jnp.float32(0.5))
         >>> print(policy.apply(policy.params, jnp.ones(3), jax.random.key(0)))
         [0.5]
     """
 
     apply: Callable[[Any, Any, jax.Array], Any] = dataclasses.field(metadata={"static": True})
     params: Any
-    deterministic: bool | None = dataclasses.field(default=None, metadata={"static": True})
 
 
 PolicyOrFunction = Policy | Callable[[Any, jax.Array], Any]
@@ -64,10 +62,11 @@ def brax_policy(make_policy: Callable[..., Callable], params: Any, *, determinis
     Example:
         >>> def make_policy(params, deterministic=False):
         ...     return lambda obs, key: (params * obs, {})
-        >>> brax_policy(make_policy, 2.0).deterministic
-        True
+        >>> policy = brax_policy(make_policy, 2.0)
+        >>> policy.apply(policy.params, 3.0, jax.random.key(0))
+        6.0
     """
-    return Policy(_Made(make_policy, deterministic), params, deterministic)
+    return Policy(_Made(make_policy, deterministic), params)
 
 
 def digest(params: Any) -> str:
@@ -106,11 +105,6 @@ _OF_EPISODES = 0x65706973
 def episode_key(key: jax.Array) -> jax.Array:
     """The key of all episodes that ``collect`` runs with this key."""
     return jax.random.fold_in(key, _OF_EPISODES)
-
-
-def task_keys(key: jax.Array, num_tasks: int) -> jax.Array:
-    """A key for the episodes of each task, so that they do not depend on how many tasks run at once."""
-    return jax.random.split(episode_key(key), num_tasks)
 
 
 def as_policy(policy: Any) -> Policy:

@@ -1,7 +1,6 @@
 """Adaptive rollouts on the device: rounds of whole rollouts, and which tasks they are for."""
 
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -14,31 +13,10 @@ from jaxcert.rollouts._queue import begin, step_on
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._wealth import advance
 
-Schedule = Callable[[SequentialState], jax.Array]
-"""From the state to float[n]: the smallest comes first."""
-
-
-def _round_robin(state: SequentialState) -> jax.Array:
-    """The task with the fewest rollouts."""
-    return state.num_rollouts.astype(state.wealth.dtype)
-
-
-def _closest(state: SequentialState) -> jax.Array:
-    """The task whose wealth is the largest share of its goal, at a threshold where it is open."""
-    goal = jnp.broadcast_to(state.goal, state.passed.shape)
-    return -jnp.max(jnp.where(state.is_open, state.mean_wealth / goal, 0), axis=-1)
-
-
-SCHEDULES: dict[str, Schedule] = {
-    "round_robin": _round_robin,
-    "closest": _closest,
-}
-
-
 # A task has one rollout in a round, plus one for every eight that it has finished, since those after its decision are
-# wasted. With r slots per task it has r times as many.
+# wasted.
 _AHEAD = 8
-# The number of rollouts of a task in a round, at most, unless there are more slots per task.
+# The number of rollouts of a task in a round, at most.
 _AT_ONCE = 32
 
 
@@ -76,10 +54,9 @@ class Worker(NamedTuple):
     keys: jax.Array
 
 
-@functools.partial(jax.jit, static_argnames=("env", "schedule", "num_slots", "capacity"))
+@functools.partial(jax.jit, static_argnames=("env", "num_slots", "capacity"))
 def go_on(
     env: MultiTaskEnv,
-    schedule: Schedule,
     worker: Worker,
     state: SequentialState,
     limits: Limits,
@@ -93,7 +70,7 @@ def go_on(
         return jnp.any(_wanted(run.state, limits)) & (run.num_rollouts < limits.max_rollouts)
 
     def one_round(run: Run) -> Run:
-        task, number, taken = assign(schedule, run, limits, num_slots)
+        task, number, taken = assign(run, limits, num_slots)
         return _with(run, task, number, taken, _returns(env, worker, task, number, taken))
 
     logs = jnp.full(capacity, -1, jnp.int32), jnp.full(capacity, jnp.nan, state.low.dtype)
@@ -107,14 +84,16 @@ def _wanted(state: SequentialState, limits: Limits) -> jax.Array:
     return jnp.any(state.is_open & short, axis=-1)
 
 
-def assign(schedule: Schedule, run: Run, limits: Limits, num_slots: int) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The task of each slot, the number of its rollout within the task, and whether there is one, [S] each."""
+def assign(run: Run, limits: Limits, num_slots: int) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """The task of each slot, the number of its rollout within the task, and whether there is one, [S] each.
+
+    The open tasks with the fewest rollouts come first.
+    """
     state = run.state
-    share = max(1, num_slots // state.num_rollouts.size)
-    ahead = share + share * jnp.minimum(state.num_rollouts, _AHEAD * _AT_ONCE) // _AHEAD
-    room = jnp.minimum(jnp.minimum(ahead, max(_AT_ONCE, share)), state.max_rollouts_per_task - state.num_rollouts)
+    ahead = jnp.minimum(1 + state.num_rollouts // _AHEAD, _AT_ONCE)
+    room = jnp.minimum(ahead, state.max_rollouts_per_task - state.num_rollouts)
     ready = _wanted(state, limits)
-    order = jnp.argsort(jnp.where(ready, schedule(state), jnp.inf)).astype(jnp.int32)
+    order = jnp.argsort(jnp.where(ready, state.num_rollouts, jnp.iinfo(jnp.int32).max)).astype(jnp.int32)
     count, rank = jnp.maximum(jnp.sum(ready, dtype=jnp.int32), 1), jnp.arange(num_slots, dtype=jnp.int32)
     task, times = order[rank % count], rank // count  # one rollout each, then a second each, ...
     taken = ready[task] & (times < room[task]) & (run.num_rollouts + rank < limits.max_rollouts)
@@ -135,9 +114,8 @@ def _returns(env: MultiTaskEnv, worker: Worker, task: jax.Array, number: jax.Arr
 def _with(run: Run, task: jax.Array, number: jax.Array, taken: jax.Array, returns: jax.Array) -> Run:
     """The run with the rollouts of a round, within each task in the order of their numbers."""
     state, n = run.state, run.state.num_rollouts.size
-    most = max(_AT_ONCE, task.size // n)
-    place = jnp.where(taken, number - state.num_rollouts[task], most), task
-    x = jnp.zeros((most, n), returns.dtype).at[place].set(returns, mode="drop")
+    place = jnp.where(taken, number - state.num_rollouts[task], _AT_ONCE), task
+    x = jnp.zeros((_AT_ONCE, n), returns.dtype).at[place].set(returns, mode="drop")
     num_taken = jnp.zeros(n, jnp.int32).at[task].add(taken.astype(jnp.int32))
 
     def one(i: jax.Array, state: SequentialState) -> SequentialState:

@@ -148,5 +148,4 @@ def run_of(log: Log) -> AdaptiveCertificate:
         num_started=jnp.asarray(len(log.trials), jnp.int32),
         rollout_task=jnp.asarray([trial.task for trial in log.counted], jnp.int32),
         rollout_return=jnp.asarray(returns),
-        deterministic=None,
     )

@@ -11,7 +11,6 @@ from jaxcert._validation import as_numbers, check_count
 from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
 from jaxcert.rollouts._declared import Declared, check_possible, fewest_to_pass, one_number, two_ends
 from jaxcert.rollouts._recorded_trials import RecordedTrials
-from jaxcert.rollouts._rounds import SCHEDULES
 from jaxcert.rollouts._trial_log import begun, first_entry, run_of, with_trials
 from jaxcert.sequential._rule import usual_rule
 from jaxcert.tables._entries import ask_about_alike
@@ -77,7 +76,6 @@ class Trials(RecordedTrials[Declared]):
         beta: float = 0.05,
         give_up: float | None = None,
         max_trials: int | None = None,
-        schedule: str = "closest",
     ) -> "Trials":
         """Declare an experiment, in a new file.
 
@@ -91,8 +89,6 @@ class Trials(RecordedTrials[Declared]):
             beta: probability with which a task with J < B may pass, in (0, 1).
             give_up: the wealth at which a task is left, in [0, 1); by default 0.5, for successes 0.1.
             max_trials: of a task, after which it is left; by default there is no limit, for successes it is 100.
-            schedule: of ``next_task``: "closest" goes on with the task that is closest to passing, "round_robin" with
-                the one that was tried least.
 
         Returns:
             The experiment before its first trial.
@@ -126,7 +122,6 @@ class Trials(RecordedTrials[Declared]):
             bets=bets,
             give_up=one_number("give_up", usual if give_up is None else give_up),
             max_trials=int(max_trials or _MOST_TRIALS) if successes or max_trials else None,
-            schedule=schedule,
         )
         check_possible(declared)
         ask_about_labels(declared.tasks)
@@ -135,11 +130,12 @@ class Trials(RecordedTrials[Declared]):
         return cls(path)
 
     def next_task(self) -> str | None:
-        """The task that the schedule advises; None if every task is decided. Any other may be tried instead."""
-        keys = SCHEDULES[self.declared.schedule](self.state)
-        keys = np.where(np.any(fewest_to_pass(self.state) > 0, axis=-1), np.asarray(keys), np.inf)
-        place = int(np.argmin(keys))
-        return self.declared.tasks[place] if np.isfinite(keys[place]) else None
+        """The task that is closest to passing; None if every task is decided. Any other may be tried instead."""
+        state, can_pass = self.state, np.any(fewest_to_pass(self.state) > 0, axis=-1)
+        share = np.asarray(state.mean_wealth) / np.asarray(state.goal)
+        closeness = np.max(np.where(state.is_open, share, 0), axis=-1)
+        place = int(np.argmax(np.where(can_pass, closeness, -1)))
+        return self.declared.tasks[place] if can_pass[place] else None
 
     next_label = next_task
 

@@ -3,8 +3,7 @@
 import dataclasses
 import functools
 import itertools
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -93,8 +92,8 @@ def sweep(
     support = split_support(None if None in ends else ends[0])
     result = _empty(grid, shape, dtype, support)
     slices = Slices(returns, where, sharding, support, max_bytes, validate)
-    for each in passes_of(result):
-        fill(result, slices, each, masked=where is not None)
+    for m in dict.fromkeys(m for _, m in result.budgets):
+        _fill(result, slices, m)
     return result
 
 
@@ -166,61 +165,38 @@ def settled(grid: Grid, returns: Any) -> Grid:
 # --- the cells -----------------------------------------------------------------------------------------------------
 
 
-class Pass(NamedTuple):
-    """Certificates from the first m rollouts of each task, for some of the budgets."""
+def _fill(result: SweepResult, slices: Slices, m: int) -> None:
+    """The cells of the first m rollouts of each task, each made of one or two numbers for each task.
 
-    bound: str
-    num_rollouts: int
-    budgets: Mapping[int, int]  # n, by the places of these budgets
-    betas: np.ndarray | None  # at which the bound is computed; None to count successes
-
-    @property
-    def num_rows(self) -> int:
-        """Numbers for each task."""
-        return 2 if self.betas is None else len(self.betas)
-
-
-def passes_of(result: SweepResult) -> list[Pass]:
-    """One program for each bound and number of rollouts, for all methods that count it, and one for the methods of
-    successes.
+    The returns are read once for each bound, for all methods that count it, and once for the methods of successes.
     """
-    grid, passes = result.grid, []
-    counting = [name in COUNTING for name in grid.methods]
-    for m in dict.fromkeys(m for _, m in result.budgets):
-        budgets = {i: n for i, (n, each) in enumerate(result.budgets) if each == m}
-        betas = np.unique(result.beta[list(budgets)][:, counting])
-        passes += [Pass(name, m, budgets, betas) for name in grid.bounds if any(counting)]
-        passes += [Pass(name, m, budgets, None) for name in grid.bounds if not all(counting)]
-    return passes
-
-
-def fill(result: SweepResult, slices: Slices, each: Pass, *, masked: bool) -> None:
-    """The cells of a pass: the returns are read once, and each cell is made of one or two numbers for each task."""
-    grid, dtype, place = result.grid, result.epsilon.dtype, result.grid.bounds.index(each.bound)
+    grid, dtype = result.grid, result.epsilon.dtype
     thresholds = cast_host(np.asarray(grid.thresholds), dtype, "up")
     deltas = cast_host(np.asarray(grid.deltas), dtype, "down")
-    if each.betas is None:
-        found = slices.numbers(CLOPPER_PEARSON, each.num_rollouts, _counts, each.num_rows)
-    else:
-        bound = BOUNDS[each.bound]
-        run = functools.partial(_bounds_at, bound, betas=placed(each.betas))
-        found = slices.numbers(bound, each.num_rollouts, run, each.num_rows)
-    methods = [i for i, name in enumerate(grid.methods) if (name in COUNTING) == (each.betas is not None)]
-    for (budget, n), index, (i, given), (j, delta) in itertools.product(
-        each.budgets.items(), methods, enumerate(grid.betas), enumerate(deltas)
-    ):
-        beta, method = result.beta[budget, index, i, j], METHODS[grid.methods[index]]
-        if each.betas is None:
-            level, m = None if given is None else beta, np.asarray(each.num_rollouts, dtype)
-            held: Any = Successes(_usable(found[0, :, :n], -1), found[1, :, :n])  # type: ignore[arg-type]
-            tried = None if masked else usual_tried(m, thresholds, level, delta, n, n)
-            fields = _of_counts(*placed((held, np.int32(n), thresholds, level, delta, tried)))
-        else:
-            lower = _usable(found[np.searchsorted(each.betas, beta), :, :n], -np.inf)
-            table = table_of(method.tail, n, n, delta, beta)
-            fields = _of_bounds(method, *placed((lower, np.int32(n), thresholds, beta, delta, table)))
-        for name in FIELDS:
-            getattr(result, name)[:, budget, place, index, i, j] = fields[name]
+    budgets = [i for i, (_, each) in enumerate(result.budgets) if each == m]
+    counting = [name in COUNTING for name in grid.methods]
+    betas = np.unique(result.beta[budgets][:, counting])
+    for place, bound in enumerate(BOUNDS[name] for name in grid.bounds):
+        run = functools.partial(_bounds_at, bound, betas=placed(betas))
+        lower: Any = slices.numbers(bound, m, run, len(betas)) if any(counting) else None
+        counts: Any = None if all(counting) else slices.numbers(CLOPPER_PEARSON, m, _counts, 2)
+        for budget, index, (i, given), (j, delta) in itertools.product(
+            budgets, range(len(counting)), enumerate(grid.betas), enumerate(deltas)
+        ):
+            n, beta = result.budgets[budget][0], result.beta[budget, index, i, j]
+            if counting[index]:
+                method = METHODS[grid.methods[index]]
+                numbers = _usable(lower[np.searchsorted(betas, beta), :, :n], -np.inf)
+                table = table_of(method.tail, n, n, delta, beta)
+                fields = _of_bounds(method, *placed((numbers, np.int32(n), thresholds, beta, delta, table)))
+            else:
+                level = None if given is None else beta
+                held: Any = Successes(_usable(counts[0, :, :n], -1), counts[1, :, :n])  # type: ignore[arg-type]
+                is_full, most = slices.where is None, np.asarray(m, dtype)
+                tried = usual_tried(most, thresholds, level, delta, n, n) if is_full else None
+                fields = _of_counts(*placed((held, np.int32(n), thresholds, level, delta, tried)))
+            for name in FIELDS:
+                getattr(result, name)[:, budget, place, index, i, j] = fields[name]
 
 
 _bounds_at = jax.jit(evaluate_at, static_argnums=0)

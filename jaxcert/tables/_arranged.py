@@ -57,6 +57,7 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
         raise ValueError("has no rows, expected one per rollout")
     width = len(names) if columns.is_wide(rows.names) else 1
     episode = _trials(rows, columns, task) if width == 1 else None
+    columns = columns._replace(trial=None if episode is None else columns.trial)
     others = [name for name in rows.names if name not in {*parts, *names, roles.strata} and rows.names.count(name) == 1]
     twice = dict.fromkeys(str(name) for name in rows.names if rows.names.count(name) > 1)
     values = [rows.column(name) for name in names]

@@ -122,8 +122,8 @@ def set_aside(name: Any, column: Coded) -> np.ndarray:
     listed = column.listed()
     if says(name, WORDS.aside):
         return np.asarray([as_number(each) > 0 or _is_reason(each) for each in listed], bool)[column.places]
-    told = {text for text in few_texts(column) if says(text, WORDS.aside)}
-    aside = np.asarray([isinstance(each, str) and each in told for each in listed], bool)
+    aside = np.zeros(len(listed), bool)
+    aside[[listed.index(text) for text in few_texts(column) if says(text, WORDS.aside)]] = True
     if says(name, WORDS.counted):
         values = np.asarray([*map(as_number, listed)])
         aside |= (values == 0) & ~np.any(values > 1)

@@ -13,7 +13,7 @@ from jaxcert.tables._doubts import WORDS, listed_words, tell, words_in
 _BEST_OF = re.compile(r".*([@^]|_at_?)\s*([0-9]+|k)")
 # Moments of a training run, by the names that trainers and their logs give them.
 _MOMENT = re.compile(
-    r"(.*_)?(step|timestep|timesteps|iteration|iter|update|updates)"
+    r"(.*_)?(steps?|timesteps?|iterations?|iters?|updates?)"
     r"|(total|num|n|env|environment|agent|training|train|global|gradient|grad|sampled)_(env_)?(time)?steps?(_.*)?"
     r"|(timesteps|episodes|steps|time)_(total|this_iter).*|.*__(min|max)"
 )

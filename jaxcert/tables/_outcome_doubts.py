@@ -14,7 +14,8 @@ from jaxcert.tables._read import Read
 from jaxcert.tables._returns import Returns
 
 _FEWEST_RISES = 10
-_COPIES, _FEWEST_MIXED = (2, 3, 5, 7), 4  # times that rows are repeated; tasks whose outcomes differ
+_COPIES = (2, 3, 5, 7, 11, 13, 17, 19, 23)  # times that rows are repeated
+_FEWEST_MIXED = 4  # tasks whose outcomes differ
 
 
 class Outcomes(NamedTuple):
@@ -175,12 +176,15 @@ def _sums_in(counts: np.ndarray) -> tuple[list[int], bool]:
 def ask_about_sums_and_gaps(found: Returns, trial: Coded | None) -> None:
     """Warn of a first or last task that sums up the others, and of trials whose numbers have gaps."""
     judge((mean,), found)
-    if trial is None or not trial.are_whole:
+    if trial is None:
+        return None
+    numbered = trial.numbers().astype(np.int64) if trial.are_whole else trial.entries
+    if missing := gaps_in(numbered, "trials"):
+        return tell("gaps", it=missing)
+    if not trial.are_whole:
         return None
     numbers = np.unique(trial.numbers())
     most, count = found.most_rollouts, len(trial.places)
-    if len(numbers) == count and (missing := gaps_in(numbers.astype(np.int64), "trials")):
-        return tell("gaps", it=missing)
     is_one = most == 1 < len(numbers) <= count / 2  # as the last of several attempts
     if is_one or (1 < most < len(numbers) <= 3 * most and count > 2 * len(numbers) and len(found.tasks) > 1):
         each = "each task has one trial" if is_one else f"tasks have at most {most} trials each"

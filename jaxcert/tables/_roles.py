@@ -1,5 +1,6 @@
 """Roles of the columns of a table: one value for every file, folder and frame; which are meant, and which may be."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -151,6 +152,15 @@ class Roles(NamedTuple):
     def rows_picked(self) -> tuple[str, ...]:
         """All conditions on the rows that are read, the policy's among them."""
         return (*self.where, *([] if self.only is None else [f"{self.policy} = {self.only}"]))
+
+    @property
+    def used(self) -> set[str]:
+        """The names of columns by which rows are picked, and of strata."""
+        return {
+            *(re.split(r"!?=|\bin\b", each)[0].strip() for each in self.where),
+            self.policy or "",
+            self.strata or "",
+        }
 
     @property
     def named(self) -> set[str]:

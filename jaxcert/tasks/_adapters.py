@@ -55,7 +55,6 @@ def from_functions(
     *,
     episode_length: int,
     support: tuple[float, float],
-    name: str = "",
     binary: bool = False,
 ) -> MultiTaskEnv:
     """An environment given as two functions, as libraries in JAX have them: gymnax, Jumanji, JaxMARL.
@@ -69,7 +68,6 @@ def from_functions(
         sample_task: as in ``MultiTaskEnv``.
         episode_length: most steps of an episode.
         support: the least and the largest undiscounted return of an episode, known without looking.
-        name: as in ``MultiTaskEnv``.
         binary: as in ``MultiTaskEnv``.
 
     Returns:
@@ -90,9 +88,7 @@ def from_functions(
         >>> collect(tosses, lambda obs, key: 0, jnp.array([0.0, 1.0]), jax.random.key(0), num_rollouts=2).tolist()
         [[0.0, 0.0], [1.0, 1.0]]
     """
-    return MultiTaskEnv(
-        lambda task: _Functions(task, reset, step), sample_task, episode_length, support, name=name, binary=binary
-    )
+    return MultiTaskEnv(lambda task: _Functions(task, reset, step), sample_task, episode_length, support, binary=binary)
 
 
 def from_brax(
@@ -146,7 +142,7 @@ def from_brax(
         changed.sys = change(env.sys, task)
         return changed
 
-    tasks = MultiTaskEnv(environment, sample_task, episode_length, support, name=type(env).__name__)
+    tasks = MultiTaskEnv(environment, sample_task, episode_length, support)
     _check_effect(tasks, change, env.sys)
     return tasks
 

@@ -88,4 +88,4 @@ def _sample_task(key: jax.Array) -> Task:
     return Task(*sample_scales(key, 2))
 
 
-ENV = MultiTaskEnv(Pendulum, _sample_task, EPISODE_LENGTH, (0.0, float(EPISODE_LENGTH)), name="pendulum")
+ENV = MultiTaskEnv(Pendulum, _sample_task, EPISODE_LENGTH, (0.0, float(EPISODE_LENGTH)))

@@ -67,8 +67,8 @@ def _sample_task(key: jax.Array) -> jax.Array:
 
 
 # The only action, a step to the right.
-POLICY = Policy(lambda params, obs, key: jnp.int32(0), (), deterministic=True)
-ENV = MultiTaskEnv(_SimpleGrid, _sample_task, _NUM_STEPS, (0.0, 1.0), name="simple_grid", binary=True)
+POLICY = Policy(lambda params, obs, key: jnp.int32(0), ())
+ENV = MultiTaskEnv(_SimpleGrid, _sample_task, _NUM_STEPS, (0.0, 1.0), binary=True)
 
 
 @jax.jit

@@ -1,17 +1,13 @@
 """Training, and certificates while a policy trains."""
 
 from jaxcert.training._brax_env import brax_compatibility, brax_env
-from jaxcert.training._certifying import Checkpoint, Reached
 from jaxcert.training._checkpoint_budget import CheckpointBudget
-from jaxcert.training._hook import CertificationHook
-from jaxcert.training._sample_policy import sample_policy
+from jaxcert.training._hook import CertificationHook, Checkpoint
 
 __all__ = [
     "CertificationHook",
     "Checkpoint",
     "CheckpointBudget",
-    "Reached",
     "brax_compatibility",
     "brax_env",
-    "sample_policy",
 ]

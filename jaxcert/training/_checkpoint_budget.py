@@ -126,11 +126,10 @@ class Ledger:
             add([{"checkpoint": number, "step": step, "certify/delta": delta}])
         return number, delta
 
-    def finish(self, number: int, step: int, policy: str, result: Mapping[str, Any], *, reached: bool) -> None:
-        """Record the result of a checkpoint, its policy, and whether training stops."""
+    def finish(self, number: int, step: int, policy: str, result: Mapping[str, Any]) -> None:
+        """Record the result of a checkpoint, and its policy."""
         with self._file.adding() as add:
-            about = {"checkpoint": number, "step": step, "policy": policy, "done": True, "reached": reached}
-            add([{**about, **result}])
+            add([{"checkpoint": number, "step": step, "policy": policy, "done": True, **result}])
 
 
 def _after(before: dict[int, Fraction], entries: Iterator[Mapping[str, Any]]) -> dict[int, Fraction]:

@@ -1,30 +1,50 @@
 """Certificates while a policy trains."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._types import Array
 from jaxcert._validation import check_count
-from jaxcert.certificates._registry import defaults
+from jaxcert.certificates import Certificate, Status
 from jaxcert.rollouts import MultiTaskEnv, brax_policy, certify_policy
-from jaxcert.rollouts._certify_policy import check_settings
-from jaxcert.rollouts._multi_task import kind_of_returns
+from jaxcert.rollouts._certify_policy import checked_settings
 from jaxcert.rollouts._policy import digest
-from jaxcert.training._certifying import Checkpoint, Reached, mean_return, settled
 from jaxcert.training._checkpoint_budget import CheckpointBudget, Ledger
 
-Scalars = Mapping[str, float]
+
+class Checkpoint(NamedTuple):
+    """The certificates at one point of training.
+
+    Attributes:
+        number: the number of the checkpoint, from 1.
+        step: the environment steps so far, as counted by the training.
+        delta: failure probability of each of its certificates.
+        safety: the certificate at the thresholds.
+        mean_return: mean over tasks and rollouts; not a certificate.
+        seconds: time for rollouts and certificates.
+        params: parameters of the policy.
+    """
+
+    number: int
+    step: int
+    delta: float
+    safety: Certificate
+    mean_return: float
+    seconds: float
+    params: Any
 
 
 class CertificationHook:
     """Certifies every checkpoint of training.
 
-    It is the ``policy_params_fn`` of ``brax.training.agents.ppo.train``.
+    It is the ``policy_params_fn`` of ``brax.training.agents.ppo.train``, or is called by one's own, which may log its
+    result, and end training by an exception.
 
     Each checkpoint has fresh tasks, fresh rollouts and its own part of delta, so with probability at least 1 - delta,
     for each threshold, the certificates of all checkpoints hold at once, whichever of them is used
@@ -42,8 +62,6 @@ class CertificationHook:
         method: as in ``certify_policy``.
         deterministic: certify the mode of the policy's distribution instead of its samples.
         max_bytes: as in ``rollouts.collect``.
-        stop: a function from a checkpoint to whether training is over; then ``Reached`` is raised. By default never.
-        writers: functions of the step and the scalars of each checkpoint.
         log: a file that gets two lines of JSON per checkpoint: its part of delta, before its tasks are drawn, and its
             result. If the file exists from an earlier run, the numbering of checkpoints continues from it, so that
             delta is not spent twice and no tasks are repeated; concurrent processes may share it, under a lock (it
@@ -65,8 +83,8 @@ class CertificationHook:
         ... )
         >>> def make_policy(params, deterministic=False):
         ...     return lambda obs, key: (params * jax.numpy.sign(obs[2:3]), {})
-        >>> hook(1000, make_policy, jax.numpy.float32(1))
-        >>> sorted(hook.scalars(hook.checkpoints[0]))[:2]
+        >>> checkpoint = hook(1000, make_policy, jax.numpy.float32(1))
+        >>> sorted(hook.scalars(checkpoint))[:2]
         ['certify/delta', 'certify/mean_return']
 
     Reference: the theory page, section on looking during training.
@@ -86,45 +104,36 @@ class CertificationHook:
         method: str | None = None,
         deterministic: bool = True,
         max_bytes: int = 2**30,
-        stop: Callable[[Checkpoint], bool | Array] | None = None,
-        writers: Sequence[Callable[[int, Scalars], None]] = (),
         log: str | Path | None = None,
     ) -> None:
         self.env, self.key, self.budget = env, key, budget
         self.thresholds = np.atleast_1d(np.asarray(thresholds, np.float64))
         self.sizes = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
-        per_task, chosen = defaults(bound, method, kind_of_returns(env), beta)
-        self.settings = {"beta": beta, "bound": per_task.name, "method": chosen.name}
-        self.deterministic, self.stop, self.writers = deterministic, stop, tuple(writers)
-        self._check()
+        self.deterministic = deterministic
+        self.settings = self._checked({"beta": beta, "bound": bound, "method": method})
         self.ledger = Ledger(log)
         self.checkpoints: list[Checkpoint] = []
 
-    def _check(self) -> None:
-        """Raise now for what would be refused at the first checkpoint, when delta is already spent."""
+    def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """The settings of each checkpoint; ValueError now for what the first, which spends delta, would refuse."""
         check_count("max_bytes", self.sizes["max_bytes"])
         if len({_shown(value) for value in self.thresholds.ravel()}) < self.thresholds.size:
             raise ValueError(f"thresholds {self.thresholds} hold the same number twice, up to twelve digits")
         sizes, delta = (self.sizes["num_tasks"], self.sizes["num_rollouts"]), self.budget.level(1)
-        check_settings(self.env, self.thresholds, *sizes, delta=delta, **self.settings)
+        found = checked_settings(self.env, self.thresholds, *sizes, delta=delta, **settings)
+        return {name: found[name] for name in settings}
 
-    def __call__(self, step: int, make_policy: Callable[..., Any], params: Any) -> None:
-        """Certify a checkpoint; training stops when ``stop`` returns True.
+    def __call__(self, step: int, make_policy: Callable[..., Any], params: Any) -> Checkpoint:
+        """Certify a checkpoint.
 
         Raises:
             ValueError: as ``certify_policy``, and after the last checkpoint that the budget planned.
         """
         checkpoint = self._certified(step, make_policy, params)
         self.checkpoints.append(checkpoint)
-        scalars, name = self.scalars(checkpoint), digest(params)
-        result = {key: value if np.isfinite(value) else None for key, value in scalars.items()}
-        result |= self._facts()
-        reached = self.stop is not None and bool(self.stop(checkpoint))
-        self.ledger.finish(checkpoint.number, checkpoint.step, name, result, reached=reached)
-        for writer in self.writers:
-            writer(step, scalars)
-        if reached:
-            raise Reached(checkpoint, make_policy)
+        scalars = {key: value if np.isfinite(value) else None for key, value in self.scalars(checkpoint).items()}
+        self.ledger.finish(checkpoint.number, checkpoint.step, digest(params), {**scalars, **self._facts()})
+        return checkpoint
 
     def _facts(self) -> dict[str, Any]:
         beta = self.settings["beta"]
@@ -140,11 +149,12 @@ class CertificationHook:
     def _certified(self, step: int, make_policy: Callable[..., Any], params: Any) -> Checkpoint:
         begin = time.perf_counter()
         number, delta = self.ledger.begin(int(step), self.budget)
-        policy = brax_policy(make_policy, settled(params), deterministic=self.deterministic)
+        # On the host: the sharding of Brax's arrays changes after the first checkpoint.
+        policy = brax_policy(make_policy, jax.device_get(params), deterministic=self.deterministic)
         settings: dict[str, Any] = {**self.settings, "delta": delta, "validate": False}
         key = jax.random.fold_in(self.key, number)
         found = certify_policy(self.env, policy, key, self.thresholds, **self.sizes, **settings)
-        mean = mean_return(found.returns, found.certificate, step)
+        mean = _mean_return(found.returns, found.certificate, step)
         return Checkpoint(number, int(step), delta, found.certificate, mean, time.perf_counter() - begin, params)
 
     def scalars(self, checkpoint: Checkpoint) -> dict[str, float]:
@@ -156,6 +166,23 @@ class CertificationHook:
             "certify/seconds": checkpoint.seconds,
             **{f"certify/safety@{_shown(b)}": float(s) for b, s in safety},
         }
+
+
+def _mean_return(returns: jax.Array, safety: Certificate, step: int) -> float:
+    """Mean of the finite returns; ValueError if there are none, since then the policy or the rewards are broken.
+
+    An episode without a return gives a warning and a violation.
+    """
+    mean = float(jnp.nanmean(returns))
+    if not np.isfinite(mean):
+        raise ValueError(f"step {step}: no return is finite: actions of the policy, or rewards, are not")
+    if np.any(np.asarray(safety.status) == Status.INVALID_INPUT):
+        warnings.warn(
+            f"step {step}: some returns are not finite or outside the support: a task with a return that is no number "
+            "counts as a violation, and a return outside certifies nothing",
+            stacklevel=4,
+        )
+    return mean
 
 
 def _shown(value: float) -> str:

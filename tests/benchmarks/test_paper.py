@@ -12,7 +12,6 @@ from benchmarks.paper import (
     curves,
     domains,
     robots,
-    simple_grid,
     zones,
 )
 from benchmarks.paper.__main__ import EXPERIMENTS, main
@@ -81,18 +80,6 @@ def test_a_small_run_of_both_policies(tmp_path, monkeypatch):
     rows = read(files[1])
     assert len(rows) == 2 * len(left) * len(THRESHOLDS)
     assert {row["experiment"] for row in rows} == {"standard world, left policy", "standard world, right policy"}
-
-
-@pytest.mark.slow
-def test_a_small_run_of_the_illustrative_grid(monkeypatch):
-    monkeypatch.setattr(simple_grid, "SEEDS", range(2))
-    panels = simple_grid.panels()
-    assert [panel[0].experiment for panel in panels] == [f"n = {n}, m = {m}" for n, m in simple_grid.BUDGETS]
-    gaps = {panel[0].experiment: [curve.gap for curve in panel[1:]] for panel in panels}
-    assert all(curve.above == 0 for panel in panels for curve in panel[1:])
-    # More tasks and more rollouts both help, whatever the method.
-    assert np.all(np.less(gaps["n = 100, m = 100"], gaps["n = 30, m = 100"]))
-    assert np.all(np.less(gaps["n = 100, m = 1000"], gaps["n = 100, m = 100"]))
 
 
 def test_robots_from_the_samples(monkeypatch):

@@ -120,7 +120,7 @@ def test_refused_certificates():
     mean = jaxcert.certify_mean(CHEETAH, **GOOD)
     episode = jaxcert.certify_episode(CHEETAH, 400.0, delta=0.01)
     estimate = certify_plug_in(np.full((20, 5), 0.9), 0.5, delta=0.1)
-    with_rollouts = jaxcert.PolicyCertificate(sampled(), returns=jnp.ones((200, 5)), tasks=None, deterministic=None)
+    with_rollouts = jaxcert.PolicyCertificate(sampled(), returns=jnp.ones((200, 5)), tasks=None)
     for refused, message in (
         (interval, "of an interval, whose upper end would be lost"),
         (mean, "a MeanCertificate that answers 'mean'; expected one of a share of new tasks"),

@@ -83,7 +83,7 @@ def test_a_difference_of_successes_speaks_of_them():
     [
         (lambda: jaxcert.certify_improvement(X, Y, 0.0, method="attained", **DELTA), "method is 'attained'"),
         (lambda: jaxcert.certify_weighted(X, 0.5, np.ones(60), max_weight=1, method="scenario", **DELTA), "method is"),
-        (lambda: step_curve(certify(X, 0.5, **DELTA)), "certificate has a beta for each threshold"),
+        (lambda: step_curve(certify(X, 0.5, **DELTA)), "counts no lower bounds at one beta"),
         (lambda: Protocol(support=(0, 1), thresholds=[0.5], bound="dkw", method="attained", num_tasks=9, num_rollouts=9,
                           **DELTA), "bound is 'dkw', which has no effect with method 'attained'"),
     ],

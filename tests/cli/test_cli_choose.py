@@ -87,19 +87,6 @@ def test_it_says_what_is_there_and_for_which_tasks_each_question_is(passes, tmp_
     assert f"jaxcert certify {path} --sampled --threshold X --delta 0.05\n" in listed
 
 
-def test_three_policies_have_a_leaderboard(tmp_path):
-    paths = [tmp_path / f"{name}.csv" for name in "abc"]
-    for k, path in enumerate(paths):
-        rows = (f"{i % 20},{i // 20},{'yes' if (i + (i == k)) % 3 else 'no'}\n" for i in range(80))
-        path.write_text("world,run,ok\n" + "".join(rows))
-    columns = ("--task", "world", "--trial", "run", "--value", "ok")
-    found = _chosen(*paths, *columns)
-    assert ["--suite" in each for each in found[0]] == [False, True]
-    assert all(" --threshold X " in each for each in found[0])
-    _run_all(found)
-    assert "their order" in command("choose", *paths, *columns).out
-
-
 def test_returns_are_not_told(tmp_path):
     printed = []
     for top in (1.0, 2.0):

@@ -80,11 +80,6 @@ def test_rows_in_another_order_are_matched_on_the_page():
     assert "pull (0.1), push (0.7), turn (0.7)" in page()
 
 
-def test_a_margin_is_about_new_tasks():
-    told = "--suite is given; the question 'improvement' is about new tasks"
-    run(f"compare new.npz old.npz --margin 0 BASE --suite => {told}")
-
-
 def test_it_says_why_nothing_is_certified_as_certify_does():
     said = "Why not more at margin 0.9: no lower bound can pass 0.7218 with 20 rollouts at beta 0.05"
     # At -0.5 more than nothing is certified.
@@ -200,15 +195,6 @@ def test_both_commands_that_are_offered_for_benchmarks_work():
         run(f"{words} -> With confidence 0.95")
 
 
-def test_policies_that_are_called_a_and_b_are_told_from_their_places():
-    rows = [f"{agent},{i},{j},{int(agent == 'A')}" for agent in "AB" for i in range(9) for j in range(2)]
-    Path("runs.csv").write_text("\n".join(["agent,task,trial,success", *rows, ""]))
-    run("""
-        compare runs.csv --policy agent --only B,A --delta 0.05 -> ^first is runs.csv, B, second is runs.csv, A: 9 tasks
-        compare runs.csv --policy agent --only B,A --delta 0.05 -> the other way round, name A first.
-    """)
-
-
 def test_policies_of_one_file_are_named_in_their_order():
     rows = [(agent, task, trial) for agent in ("old", "new", "mid") for task in range(40) for trial in range(4)]
     won = np.random.default_rng(0).random(len(rows)) < [0.95 if agent == "new" else 0.5 for agent, *_ in rows]
@@ -239,7 +225,7 @@ def test_a_page_shows_no_paths(tmp_path):
         "C:\\{}",
         "org/{}-7b",
     )
-    told = "names of policies, groups or strata are paths, which a page does not show"
+    told = "names of policies, groups, strata or columns are paths, which a page does not show"
     for place in places:
         policies = [place.format(each) for each in "ab"]
         rows = [(f"t{i}x", j, int((i + j) % 4 > 0), each) for i in range(20) for j in range(4) for each in policies]

@@ -9,7 +9,7 @@ import pytest
 from cli_harness import as_process, command, refused, said
 
 import jaxcert
-from jaxcert._files import check_output, parsed, write_whole
+from jaxcert._files import check_output, write_whole
 
 ROOT = Path(jaxcert.__file__).parents[1]
 GOOD = np.linspace(0, 1, 96).reshape(12, 8)
@@ -51,22 +51,7 @@ def test_a_bad_return_is_named_and_no_output_begun(tmp_path, bad):
     assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
 
 
-def test_a_write_that_fails_is_one_line(tmp_path, monkeypatch):
-    path = stored(tmp_path, GOOD)
-
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    arguments = ["--support", 0, 1, "--delta", 0.1, "--threshold", 0.5, "--json", tmp_path / "out.json"]
-    for step in ("os.fsync", "os.replace"):
-        with monkeypatch.context() as patch:
-            patch.setattr(step, fail)
-            line = refused("certify", path, *arguments, "--force")
-        assert line == f"error: {tmp_path / 'out.json'}: cannot be written (No space left on device)\n"
-        assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
-
-
-@pytest.mark.parametrize(("module", "extra"), [("typer", "cli"), ("rich", "cli"), ("pyarrow", "io")])
+@pytest.mark.parametrize(("module", "extra"), [("typer", "cli"), ("pyarrow", "io")])
 def test_a_missing_extra_is_named(tmp_path, monkeypatch, module, extra):
     (tmp_path / "r.csv").write_text("task_id,episode_id,total_return\n1,1,0.5\n")
     monkeypatch.setitem(sys.modules, module, None)
@@ -124,29 +109,9 @@ def test_a_name_beside_which_no_other_has_room_is_refused_beforehand(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-COMMANDS = {
-    "certify": lambda file, _: ("certify", file, "--support", 0, 1, "--delta", 0.1, "--mean"),
-    "certify --protocol": lambda file, good: ("certify", good, "--protocol", file),
-    "verify": lambda file, good: ("verify", file, good),
-    "plan": lambda file, _: ("plan", file, "--support", 0, 1, "--delta", 0.1, "--threshold", 0.5),
-    "lock": lambda file, good: (
-        *("lock", good.with_name("q.toml"), "--support", 0, 1, "--delta", 0.1, "--tasks", 9, "--rollouts", 2),
-        *("--threshold", 0.5, "--policy", file),
-    ),
-}
-
-
-@pytest.fixture
-def good(tmp_path):
-    np.savez(tmp_path / "good.npz", returns=np.full((4, 3), 0.5))
-    return tmp_path / "good.npz"
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_files_that_cannot_be_read(tmp_path, monkeypatch, good, name):
+def test_a_file_that_cannot_be_read(tmp_path, monkeypatch):
     file = tmp_path / "file.npz"
-    arguments = COMMANDS[name](file, good)
-    assert refused(*arguments) == f"error: {file}: no such file\n"
+    arguments = ("certify", file, "--support", 0, 1, "--delta", 0.1, "--mean")
     file.mkdir()
     assert refused(*arguments).startswith(f"error: {file}: is a directory, expected a file")
     file.rmdir()
@@ -162,11 +127,4 @@ def test_files_that_cannot_be_read(tmp_path, monkeypatch, good, name):
 
     monkeypatch.setattr(Path, "read_bytes", unreadable)
     assert refused(*arguments) == f"error: {file}: cannot be read (Permission denied)\n"
-    assert {path.name for path in tmp_path.iterdir()} == {"good.npz", "file.npz"}
-
-
-@pytest.mark.parametrize("text", ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "a": 2}}]', "[" * 100_000, "{", b"\xff"])
-def test_json_that_has_no_single_meaning(text):
-    with pytest.raises(ValueError, match=r"occurs twice|nested|Expecting|decode"):
-        parsed(text)
-    assert parsed('{"a": [{"a": 1}, {"a": 2}]}') == {"a": [{"a": 1}, {"a": 2}]}
+    assert [path.name for path in tmp_path.iterdir()] == ["file.npz"]

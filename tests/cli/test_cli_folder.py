@@ -22,7 +22,6 @@ SHORT = {
     "FOLDER": f"certify d --across day {SETTINGS}",
     "OPEN": "certify d --across day --delta 0.01",
 }
-SLOW = pytest.mark.slow
 
 
 @pytest.fixture(autouse=True)
@@ -60,20 +59,6 @@ def test_a_folder_is_certified_and_verified():
     altered = table.set_column(2, "total_return", pa.array([1000.0] * len(table)))
     pq.write_table(altered, "d/day=1/part.parquet")
     run("verify c.json d !> data sha256 | rows 2 num_violations")
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        pytest.param(asked, marks=SLOW)
-        for asked in ("--question mean", "--threshold 300 --beta auto", "--suite --each-task --threshold 300")
-    ],
-)
-def test_every_kind_of_question_is_asked_of_a_folder(asked):
-    run(f"""
-        FOLDER {asked} --json c.json ->
-        verify c.json d -> ^verified: 1 certificate,
-    """)
 
 
 def test_what_does_not_fit_is_refused():

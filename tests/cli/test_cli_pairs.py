@@ -12,7 +12,7 @@ import pytest
 from cli_harness import refused, session
 
 from jaxcert.report.check_trials import check_pairs
-from jaxcert.report.plots._line_plots import plot_pairs
+from jaxcert.report.plots._curve_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials
 
 pytest.importorskip("filelock")
@@ -85,7 +85,7 @@ def test_what_can_be_shown_no_more(log):
     run("STATUS -> stop: no difference can be shown any more within 60 pairs")
     made(log, *[ALIKE] * 11)
     run("""
-        STATUS -> ^60 pairs: new won 15, old 15, 30 alike | neither is shown to be better within 60 pairs
+        STATUS -> ^60 pairs: new won 15, old 15, 30 alike | no policy is shown to be better within 60 pairs
         ADD new --success => all 60 pairs are made, and another trial is no evidence
     """)
 
@@ -99,7 +99,7 @@ def test_trials_that_were_withdrawn(log):
     run(f"""
         ADD {label} {"--success" if label == "new" else "--failure"} -> new is better
         STATUS -> ^7 pairs: new won 7, old 0, 0 alike | 1 withdrawn (typed failure, it was a success): the above holds
-        STATUS -> If both policies lose the withdrawn pairs, whatever the reasons: neither is shown to be better
+        STATUS -> If each policy loses the withdrawn pairs, whatever the reasons: no policy is shown to be better
     """)
     checked = [*check_pairs(log.read_bytes())]
     assert checked[0].startswith("proven after 7 pairs: ")
@@ -128,7 +128,7 @@ def test_three_blinded_policies_of_which_one_is_dropped(tmp_path):
     log = tmp_path / "abc.jsonl"
     out = said("start", log, "--policies", "new,old,tiny", "--delta", 0.4, "--seed", 1, "--blinded")
     assert "X, Y and Z in blocks, successes, at most 200 blocks, delta 0.4" in out
-    assert "try all policies on it, in the order that is advised" in out
+    assert "try each policy on it, in the order that is advised" in out
     assert said("status", log).startswith("0 blocks: no outcome of all\ngo on\nnext: ")
     trials = PairedTrials(log)
     best = trials.declared.labels[0]
@@ -158,7 +158,7 @@ def test_scores(log):
     rng, out = np.random.default_rng(0), ""
     run("""
         START --support 0 10 --margin 0.5
-        STATUS -> = 0 pairs: no score of both go on next: new
+        STATUS -> = 0 pairs: no outcome of all go on next: new
     """)
     for _ in range(40):
         if (label := PairedTrials(log).next_policy()) is None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cli_harness import session, table
 
+from jaxcert.cli import _answering
 from jaxcert.report import Protocol
 from jaxcert.tables import write_returns
 
@@ -44,13 +45,13 @@ def test_the_whole_way(folder):
 
 
 @pytest.mark.parametrize("entry", ["num_tasks = 40", "num_rollouts = 20"])
-def test_a_protocol_of_more_than_floats_can_count_differs(entry, folder):
-    name, huge = entry.split(" = ")[0], "1" * 400
+def test_a_protocol_of_more_than_floats_can_count_is_none(entry, folder):
     run("lock p.toml LOCK HALF\ncertify r.npz --protocol p.toml --json c.json")
-    (folder / "other.toml").write_text((folder / "p.toml").read_text().replace(entry, f"{name} = {huge}"))
+    name = entry.split(" = ")[0]
+    (folder / "other.toml").write_text((folder / "p.toml").read_text().replace(entry, f"{name} = {'1' * 400}"))
     run(f"""
-        certify r.npz --protocol other.toml => the protocol says {huge}
-        verify c.json r.npz --protocol other.toml !> {entry.replace(" =", " is")}, the protocol says {huge}
+        certify r.npz --protocol other.toml => no protocol: {name} is 111111
+        verify c.json r.npz --protocol other.toml => no protocol: {name} is 111111
     """)
 
 
@@ -62,8 +63,7 @@ def test_a_record_on_stdout_is_all_there_is():
 def test_a_gate():
     run("""
         certify r.npz SETTINGS --threshold 0.25,0.5 --require 0.2
-        certify r.npz SETTINGS --threshold 0.25,0.5 --require 0.9 !> With confidence 0.95 | error: certified is
-        certify r.npz SETTINGS --threshold 0.25,0.5 --require 0.9 !> at 0.5; required is 0.9
+        certify r.npz SETTINGS --threshold 0.25,0.5 --require 0.9 !> With confidence 0.95 | error: less is certified in
         certify r.npz SETTINGS --threshold 0.01 --suite --require 2
         lock p.toml LOCK --safety 0.5
         certify r.npz --protocol p.toml --require 0.9 --json c.json => --require needs a threshold
@@ -80,6 +80,20 @@ def test_nothing_is_replaced_without_force(folder):
         assert (folder / name).read_bytes() != b"mine"
 
 
+def test_names_that_are_taken_while_a_command_runs_are_not_replaced(folder, monkeypatch):
+    outputs, ask = [folder / f"c.{suffix}" for suffix in ("json", "png", "html")], _answering.ask
+
+    def meanwhile(*arguments, **options):
+        for path in outputs:
+            path.write_text("another's")
+        return ask(*arguments, **options)
+
+    monkeypatch.setattr(_answering, "ask", meanwhile)
+    run("certify r.npz SETTINGS HALF --json c.json --plot c.png --report c.html => c.json: exists, and is not replaced")
+    assert [each.read_text() for each in outputs] == ["another's"] * 3
+    assert len(list(folder.iterdir())) == 4
+
+
 def test_settings_come_from_the_protocol():
     run("lock p.toml LOCK HALF")
     locked, typed = run("certify r.npz --protocol p.toml"), run("certify r.npz SETTINGS HALF")
@@ -93,7 +107,7 @@ def test_other_data_are_refused():
     made("of.npz", 8)
     run("""
         lock p.toml LOCK HALF
-        certify short.npz --protocol p.toml => 1 task has fewer rollouts than the protocol says
+        certify short.npz --protocol p.toml => num_rollouts is 15, the protocol says 20
         lock seed.toml LOCK HALF --seed 7
         certify r.npz --protocol seed.toml => seed is not recorded in the file of returns, the protocol says 7; expected
         lock grid.toml LOCK HALF --environment grid --seed 7

@@ -1,6 +1,7 @@
 """`jaxcert trial`: declared, recorded, withdrawn, looked at; refused, cut short and killed."""
 
 import functools
+import json
 import re
 import shlex
 from pathlib import Path
@@ -17,7 +18,6 @@ pytest.importorskip("filelock")
 ROOT = Path(__file__).parents[2]
 LABELS = [f"p{i}" for i in range(1, 13)]
 SETTINGS = ("--threshold", 0.8, "--delta", 0.05)
-OF_A_LIST = "of a fixed list, such as placements chosen by hand, make as many trials of each, a number fixed beforehand"
 COINS = ("--tasks", ",".join(LABELS), *SETTINGS, "--successes")
 
 
@@ -82,20 +82,6 @@ def test_a_threshold_that_no_task_can_pass_is_refused_beforehand(tmp_path, setti
     assert f"a task passes after at least {needed} trials; if every task passes, 0.7674 of new tasks" in out
 
 
-@pytest.mark.parametrize("kind", [("--successes",), pytest.param(("--support", 0, 1), marks=pytest.mark.slow)])
-def test_the_command_for_a_fixed_list_works(kind, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    out = said("start", "run.jsonl", "--tasks", 4, "--threshold", "0.2,0.8", "--delta", 0.05, *kind)
-    (line,) = [line for line in out.splitlines() if OF_A_LIST in line]
-    told, words = line.split(": ", 1)
-    value = told.split("task,trial,")[1].split(" ")[0]
-    rows = [f"{task},{trial},{'pass' if value == 'success' else 0.9}" for task in range(4) for trial in range(30)]
-    Path("trials.csv").write_text("\n".join([f"task,trial,{value}", *rows, ""]))
-    status, out, err = command(*shlex.split(words)[1:])
-    assert (status, err) == (0, "")
-    assert "on all of these 4 tasks" in out
-
-
 def test_scores_and_two_thresholds(tmp_path):
     log = tmp_path / "run.jsonl"
     out = said("start", log, "--tasks", "a,b", "--threshold", "0.2,0.5", "--delta", 0.5, "--support", 0, 1)
@@ -117,30 +103,27 @@ def test_the_certificate_in_a_file_and_the_log_that_proves_it(log, tmp_path):
             trials.add(label, True)
     trials.undo("door opened")
     out = said("status", log, "--json", file)
-    left_out, counted = read_certificate(file)["certificates"]
-    for record, run in ((left_out, trials.run()), (counted, trials.run(count_withdrawn=True))):
-        assert record["rows"][0]["num_violations"] == 4 == int(run.certificate.num_violations[0])
-        assert record["rows"][0]["sentence"] in out
-        assert record["rollouts"]["declared"]["tasks"] == LABELS
-        withdrawn = {"number": 153, "task": "p9", "value": 1.0, "why": "door opened"}
-        assert record["rollouts"]["withdrawn"] == [withdrawn]
-        assert record["rollouts"]["num_trials"] == 152
-        assert "the probability of success is at least 0.8" in record["rows"][0]["sentence"]
-    assert "holds only if none of them was withdrawn because of how it went" in left_out["rollouts"]["withdrawn_are"]
-    assert "for whatever reason" in counted["rollouts"]["withdrawn_are"]
+    (record,) = read_certificate(file)["certificates"]  # counts what was withdrawn
+    assert json.loads(said("status", log, "--json", "-"))["certificates"] == [record]
+    run = trials.run(count_withdrawn=True)
+    assert record["rows"][0]["num_violations"] == 4 == int(run.certificate.num_violations[0])
+    assert record["rows"][0]["sentence"] in out
+    assert record["rollouts"]["declared"]["tasks"] == LABELS
+    withdrawn = {"number": 153, "task": "p9", "value": 1.0, "why": "door opened"}
+    assert record["rollouts"]["withdrawn"] == [withdrawn]
+    assert record["rollouts"]["num_trials"] == 152
+    assert "the probability of success is at least 0.8" in record["rows"][0]["sentence"]
+    assert "for whatever reason" in record["rollouts"]["withdrawn_are"]
     assert "1 withdrawn (door opened): the above holds only if none was withdrawn because of how it went." in out
     assert "at 0.8: 8 of 12 tasks passed, 4 may still pass, after at least 52 more trials; then 0.7674 is" in out
-    assert left_out["rollouts"]["last_hash"] == trials.last_hash
+    assert record["rollouts"]["last_hash"] == trials.last_hash
     assert "stopped by themselves" in refused("verify", file, log)
-    assert said("status", log, "--json", file, "--force", "--witness") == out
-    (proven,) = read_certificate(file)["certificates"]  # the one that counts what was withdrawn
-    assert proven["rows"][0]["witness"]["rollouts"] == [17] * 8 + [None] * 4
-    assert proven["rollouts"] == counted["rollouts"]
-    assert proven["settings"]["beta"] == 0.05
+    assert record["rows"][0]["witness"]["rollouts"] == [17] * 8 + [None] * 4
+    assert record["settings"]["beta"] == 0.05
     trials.add("p10", False)
     status, out, err = command("verify", "--exact", file, log)
     assert (status, err) == (0, "")
-    assert out.startswith(f"proven: certificate 1, row 1 of 1: {proven['rows'][0]['sentence']}\nWhat remains")
+    assert out.startswith(f"proven: certificate 1, row 1 of 1: {record['rows'][0]['sentence']}\nWhat remains")
     log.write_text(log.read_text().replace("true", "false", 40))
     assert "line 1 of the log has another hash" in refused("verify", "--exact", file, log)
 

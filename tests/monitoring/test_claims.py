@@ -103,6 +103,8 @@ def test_a_sentence_that_its_numbers_do_not_say_is_refused():
             altered = {**row, "sentence": row["sentence"].replace(old, new)}
             with pytest.raises(ValueError, match=r"its numbers say that on a new task from .* expected them to agree"):
                 claim_of_record({**record, "rows": [altered]})
+        with pytest.raises(ValueError, match=r"expected 'With confidence 0\.999', by its delta"):
+            claim_of_record({**record, "settings": {**record["settings"], "delta": 0.001}})
         with pytest.raises(ValueError, match=r"its safety is .* epsilon 0\.01; expected 1 as their sum"):
             claim_of_record({**record, "rows": [{**row, "epsilon": 0.01}]})
 

@@ -119,13 +119,13 @@ def test_nothing_is_said_where_nothing_is_wrong():
     ("safety", "rule"), [(0.9, {"delta": 0.01}), (0.8, {"delta": 0.05}), (0.9, {"delta": 0.01, "beta": 0.3})]
 )
 def test_a_safety_level_needs_as_many_tasks_as_it_says(safety, rule):
-    """Its beta is free unless it is given, so that fewer suffice than at 0.05."""
+    """Its beta is free unless it is given, so that fewer suffice than at 0.05; if it is given, at least as many."""
     settings = {"support": SUPPORT, **rule}
     advice = only(advise(certify_safety_level(best(8, 30), safety, **settings), support=SUPPORT))
     n = advice.tasks_needed
-    assert certify_safety_level(best(n, 30), safety, **settings).thresholds[0] > 0
+    assert certify_safety_level(best(n, 30), safety, **settings).thresholds[0] > 0 or "beta" in rule
     assert certify_safety_level(best(n - 1, 30), safety, **settings).thresholds[0] == 0
-    assert f": {safety} needs {n}" in str(advice)
+    assert f": {safety} needs at least {n}" in str(advice)
 
 
 def test_the_first_few_of_those_that_miss():

@@ -34,7 +34,7 @@ def test_power_is_that_of_whole_experiments(cheapest):
         assert option.value >= 0.78
         found = simulate(PILOT, option, threshold=0.6, safety=0.8, num_repeats=300, **WISH)
         successes = int(np.sum(np.asarray(found.safety) >= 0.8))
-        assert is_likely(successes, 300, option.value, 4 * option.standard_error)
+        assert is_likely(successes, 300, option.value, 1.7 * (option.value - option.least))
 
 
 def test_the_cost_of_a_sequential_design_is_that_of_whole_experiments(cheapest):
@@ -70,21 +70,13 @@ def test_a_seed_repeats_a_plan():
     first, again, other = (plan(PILOT, **settings, seed=seed) for seed in (3, 3, 4))
     assert first == again
     assert first.best.value != other.best.value
-    assert abs(first.best.value - other.best.value) < 6 * (first.best.standard_error + other.best.standard_error)
+    assert abs(first.best.value - other.best.value) < 2.5 * sum(x.best.value - x.best.least for x in (first, other))
 
 
-def test_a_budget_that_is_too_small(cheapest):
-    budget = 0.6 * min(design.cost for design in cheapest.designs)
-    found = plan(PILOT, threshold=0.6, safety=0.8, power=0.8, budget=budget, **WISH, **FEW)
-    assert found.best.value < 0.8
-    assert found.best.cost <= budget
-    assert "Power 0.8 not reached" in found.notice
-    nothing = plan(PILOT, threshold=0.6, safety=0.8, budget=5, **WISH, **FEW)
-    assert nothing.best is None
-    assert nothing.notice == "Within the budget no design certifies anything."
-    hopeless = plan(PILOT, threshold=1.0, safety=0.8, **WISH, **FEW)
-    assert hopeless.best is None
-    assert hopeless.notice == "No design considered certifies anything."
+def test_a_threshold_that_nothing_reaches():
+    found = plan(PILOT, threshold=1.0, safety=0.8, **WISH, **FEW)
+    assert found.best is None
+    assert found.notice == "No design considered certifies anything."
 
 
 def test_a_few_pilot_tasks_are_doubted():
@@ -96,12 +88,6 @@ def test_a_few_pilot_tasks_are_doubted():
     assert "if these were lucky (pessimistic). More pilot tasks help." in found.notice
     assert "must not enter the certificate" in str(found)
     assert "17 % of the tasks" in str(found)
-
-
-def test_a_budget_without_end_buys_a_million_tasks():
-    found = plan(PILOT, threshold=0.7, safety=0.99, budget=1e308, designs=("betting",), **WISH, **FEW)
-    assert found.reachable.num_tasks == 10**6
-    assert 0.5 < found.reachable.value < 0.99
 
 
 def test_a_pilot_of_many_tasks_is_planned_for_as_if_it_were_lucky():

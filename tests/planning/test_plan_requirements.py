@@ -108,6 +108,6 @@ def test_from_a_table_to_a_protocol(there, planned):
     assert locked.options == {"requirements": tuple(LINES), "complete": True}
     assert (locked.num_tasks, locked.num_rollouts, locked.beta) == (first.num_tasks, first.num_rollouts, first.beta)
     session(f"""
-        plan pilot.csv {asked} --delta 0.05 --safety 0.7 --threshold 3 => --requirement has its own
-        plan {asked} --delta 0.05 --safety 0.7 => --requirement needs PILOT
+        plan pilot.csv {asked} --delta 0.05 --safety 0.7 --threshold 3 => each of them has its own
+        plan {asked} --delta 0.05 --safety 0.7 => --requirement is given, which a table (without PILOT)
     """)

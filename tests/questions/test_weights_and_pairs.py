@@ -95,7 +95,7 @@ def test_weighted_pairs_are_verified_from_three_files(files, tmp_path):
     assert "sha256" in out
     message = refused("verify", tmp_path / "c.json", *paths[:2])
     assert "made from 3 files of returns, a.npz, b.npz, w.npz; given are 2" in message
-    assert "--exact is for answers about one policy" in refused("verify", tmp_path / "c.json", *paths, "--exact")
+    assert "--exact takes one CERTIFICATE and RETURNS" in refused("verify", tmp_path / "c.json", *paths, "--exact")
 
 
 OF_TWO = [None, *(name for name in QUESTIONS if 2 in QUESTIONS[name].numbers_of_policies)]

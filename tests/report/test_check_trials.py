@@ -16,7 +16,7 @@ from alterations import altered_record, every_alteration, with_entries, with_rec
 from chained_logs import log_of
 from hypothesis import given
 from hypothesis import strategies as st
-from random_certificates import Cases, record_of, smallest_risk, tally_of, verdicts
+from random_certificates import Cases, record_of, tally_of, verdicts
 from random_runs import KINDS, made_run
 
 from jaxcert.questions import QUESTIONS
@@ -124,6 +124,21 @@ def cases(tmp_path_factory):
     return Cases(make)
 
 
+@pytest.mark.parametrize("name", BASES)
+def test_a_log_is_of_no_group_of_rows(cases, name):
+    """A log has no columns, by which its trials would be some of others."""
+    case, record = cases[name], record_of(cases[name])
+    returns = read_log(case.returns, record["data"]["sha256"])
+    roles = {"where": ["robot = each"], "group": "robot = each"}
+    said = {
+        ("rows", i, "sentence"): row["sentence"].replace(": ", ", where robot = each: ", 1)
+        for i, row in enumerate(record["rows"])
+    }
+    other = with_entries(record, {("data", "roles"): roles, **said})
+    with pytest.raises(ValueError, match="its log is read in another way"):
+        list(check_trials.check(with_record(case.certificate, other).read_bytes(), lambda _: returns))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_what_is_certified_is_accepted_and_no_smaller_risk(name):
@@ -132,14 +147,6 @@ def test_what_is_certified_is_accepted_and_no_smaller_risk(name):
     assert counts["accepted"] == counts["claim"] > 10
     assert counts["without"] == 0
     assert counts["refused"] == counts["lowered"] > 0
-
-
-@pytest.mark.slow
-def test_the_smallest_risk_is_accepted_and_one_float_less_refused(cases):
-    risk, accepted, refused = smallest_risk(cases["trials of successes"], 0)
-    assert accepted
-    assert refused
-    assert record_of(cases["trials of successes"])["rows"][0]["epsilon"] == pytest.approx(risk, rel=1e-9)
 
 
 def refused(certificate: Path, read, row: int) -> bool:

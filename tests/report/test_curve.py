@@ -77,7 +77,7 @@ def test_what_has_no_curve():
 @pytest.mark.parametrize("options", [{"method": "soft"}, {"method": "attained", "beta": 0.05}])
 def test_what_counts_no_lower_bounds_has_none(options):
     found = jaxcert.certify(np.ones((40, 4), bool), 0.5, delta=DELTA, **options)
-    with pytest.raises(ValueError, match="counts no lower bounds: certify more thresholds instead"):
+    with pytest.raises(ValueError, match="counts no lower bounds at one beta: certify more"):
         step_curve(found)
 
 

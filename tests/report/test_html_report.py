@@ -15,7 +15,7 @@ from jaxcert.baselines import PlugInEstimate
 from jaxcert.certificates import certify_lower_bounds_band
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import advise
-from jaxcert.report import step_curve, write_report
+from jaxcert.report import write_report
 from jaxcert.tables import read_returns
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
@@ -144,17 +144,6 @@ def test_a_curve_is_called_what_it_is(tmp_path, certificate):
         assert [one for one in (together, single) if one in text] == [words]
 
 
-def test_a_threshold_from_the_data_gets_no_sentence(tmp_path, certificate):
-    """It is certified only where all thresholds hold together."""
-    band = certify_lower_bounds_band(certificate.lower_bounds, None, delta=0.05, beta=certificate.beta)
-    for found, said in ((step_curve(certificate), False), (band, True)):
-        text = write(tmp_path, found, is_curve=True).read_text()
-        assert ("on a new task from the same distribution" in text) == said
-        assert ("not for one chosen after a look at them" in text) != said
-        assert ">requested<" not in text
-        assert ("No threshold was fixed beforehand" in text) != said
-
-
 def test_what_has_no_report(tmp_path, certificate):
     fields = {field.name: getattr(certificate, field.name) for field in dataclasses.fields(certificate)}
     shift = jaxcert.certify_shift(certificate, divergence="kl", radius=0.1)
@@ -183,7 +172,7 @@ def test_a_page_of_two_policies_needs_the_returns_and_the_names_of_both(tmp_path
     for asked, given, message in (
         (found, {}, "certificate is about two policies; expected the returns of policy B"),
         (certificate, {"against": other}, "certificate is about one policy; against is given"),
-        (found, {"against": other}, "policies is not given; expected the names of A and B"),
+        (found, {"against": other}, "policies is None; expected two different names, those of A and B"),
         (found, {"against": other, "policies": ("same", "same")}, r"policies is \('same', 'same'\); expected two diff"),
         (found, both, r"certificate is of 40 tasks, returns have shape \(39, 20\)"),
     ):

@@ -11,7 +11,7 @@ import jaxcert
 from jaxcert.certificates._certificate import DIFFERENCE
 from jaxcert.report import plot_certificates
 from jaxcert.report._reasons import Sample
-from jaxcert.report.html import _report_parts
+from jaxcert.report.html import _page_parts
 
 
 def test_a_new_figure_is_one_column_wide_and_given_axes_are_used():
@@ -44,11 +44,11 @@ def read_off(line, level: float) -> float:
 
 
 def test_the_share_of_tasks_is_drawn_as_the_steps_that_it_has(monkeypatch):
-    monkeypatch.setattr(_report_parts, "_svg", lambda axes: axes)
+    monkeypatch.setattr(_page_parts, "_svg", lambda axes: axes)
     means = np.array([0.7, 0.2, 0.5, 0.5])
     certificate = make_certificate()
     sample = Sample(means, (0.0, 1.0))
-    *_, on_page = _report_parts.curve_svg(certificate, sample, is_curve=True).lines
+    *_, on_page = _page_parts._curve_svg(certificate, sample).lines
     *_, alone = plot_certificates(certificate, sampled=means).lines
     assert alone.get_label() == "sampled tasks"
     np.testing.assert_allclose(alone.get_xydata(), [[0.2, 1], [0.5, 0.75], [0.5, 0.5], [0.7, 0.25], [0.7, 0]])

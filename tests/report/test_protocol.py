@@ -43,8 +43,8 @@ def test_contradictions_in_words():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"thresholds": ()}, "has neither thresholds nor safeties"),
-        ({"safeties": (0.9,)}, "has both thresholds and safeties"),
+        ({"thresholds": ()}, "question is 'safety'; expected a threshold or more"),
+        ({"safeties": (0.9,)}, "question is 'safety'; expected no safety"),
         ({"support": (1, 0)}, "support is"),
         ({"delta": 1.0}, "delta is 1"),
         ({"beta": 0.0}, "beta is 0"),
@@ -57,13 +57,13 @@ def test_contradictions_in_words():
         ({"metric": 3}, "metric is 3"),
         ({"seed": -5}, "seed is -5"),
         ({"policy_sha256": "abc"}, "policy_sha256 is 'abc'"),
-        ({"support": (0, "1")}, "support is or holds '1'; expected a number"),
-        ({"thresholds": ("0.5",)}, "thresholds is or holds '0.5'; expected a number"),
-        ({"delta": [0.05]}, "delta is or holds"),
-        ({"beta": True}, "beta is or holds"),
-        ({"bound": 0}, "bound is 0; expected a name"),
+        ({"support": (0, "1")}, r"support is \(0, '1'\); expected a list of 2 numbers"),
+        ({"thresholds": ("0.5",)}, r"thresholds is \('0.5',\); expected a list of numbers"),
+        ({"delta": [0.05]}, r"delta is \[0.05\]; expected a number"),
+        ({"beta": True}, "beta is True; expected a number"),
+        ({"bound": 0}, "bound is 0; expected a text"),
         ({"safeties": ""}, "safeties is ''; expected a list of numbers"),
-        ({"environment": ""}, "environment is ''; expected text"),
+        ({"environment": ""}, "environment is ''; expected a text that is not empty"),
     ],
 )
 def test_what_cannot_be_locked(change, words):

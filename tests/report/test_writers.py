@@ -25,32 +25,6 @@ def parsed(path: Path) -> dict:
     return json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_rows_are_the_certificates_own_numbers(tmp_path, dtype):
-    certificate = make_certificate(dtype)
-    write_certificates(tmp_path / "c.json", [certificate_record(certificate, support=(0.0, 1.0))])
-    (record,) = parsed(tmp_path / "c.json")["certificates"]
-
-    rows = {name: [row[name] for row in record["rows"]] for name in record["rows"][0]}
-    assert rows["threshold"] == np.asarray(certificate.thresholds).tolist()
-    for name in ("safety", "epsilon", "num_violations", "num_valid"):
-        assert rows[name] == np.asarray(getattr(certificate, name)).tolist()
-    assert rows["status"] == ["out_of_range", "certified", "vacuous"]
-    assert "\n".join(rows["sentence"]) == str(certificate)
-    assert record["settings"] == {
-        "bound": "betting",
-        "method": "binomial",
-        "beta": float(certificate.beta),
-        "delta": float(certificate.delta),
-        "support": [0.0, 1.0],
-        "num_tasks": 30,
-        "simultaneous": False,
-        "dtype": dtype,
-    }
-    assert record["data"] is None
-    assert record["fixed_beforehand"] == "threshold"
-
-
 def test_document_names_versions_and_data(tmp_path):
     where = np.ones((30, 20), bool)
     where[3, 5:] = False
@@ -91,12 +65,6 @@ def test_a_record_with_nan_is_refused_and_nothing_is_written(tmp_path):
     with pytest.raises(ValueError, match="not JSON compliant"):
         write_certificates(tmp_path / "c.json", [{"rows": [float("nan")]}])
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_batched_certificate_is_refused():
-    batched = jax.tree.map(lambda leaf: leaf[None], make_certificate())
-    with pytest.raises(ValueError, match=r"a batch of 1; expected a single one, such as certificate\[0\]"):
-        certificate_record(batched, support=(0, 1))
 
 
 def test_an_existing_file_is_replaced_and_a_link_kept(tmp_path):

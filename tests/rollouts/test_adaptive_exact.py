@@ -12,7 +12,6 @@ from oracles import binomial_is_safe, exact
 from test_certify_adaptive import POLICY, by_task
 
 from jaxcert.rollouts import MultiTaskEnv, certify_adaptive
-from jaxcert.rollouts._rounds import SCHEDULES
 from jaxcert.sequential._rule import BETS
 
 
@@ -53,15 +52,14 @@ def most_wealth(returns, threshold: float) -> arb:
 
 
 @pytest.mark.parametrize("num_keys", [2, pytest.param(25, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("schedule", SCHEDULES)
-def test_no_task_passes_that_exact_arithmetic_would_not_let_pass(schedule, num_keys, precision):
+def test_no_task_passes_that_exact_arithmetic_would_not_let_pass(num_keys, precision):
     """Tasks, thresholds, levels and returns at random: 10^4 decisions in all for each precision."""
     rng, num_passed = np.random.default_rng(11), 0
     for i in range(num_keys):
         thresholds = np.sort(rng.uniform(0.05, 0.95, 4)).astype(precision)
         delta, beta = (10 ** rng.uniform(-3, -0.7, 2)).astype(precision).tolist()
         levels = {"delta": delta, "beta": beta}
-        found = certify_adaptive(SKEWED, POLICY, jax.random.key(i), thresholds, schedule=schedule, **levels, **EXACT)
+        found = certify_adaptive(SKEWED, POLICY, jax.random.key(i), thresholds, **levels, **EXACT)
         most = [[most_wealth(x, float(b)) for b in thresholds] for x in by_task(found)]
         may_pass = np.array([[bool(w.upper() * exact(beta) >= 1) for w in row] for row in most])
         # Who passes a larger threshold passes the smaller ones.

@@ -33,7 +33,6 @@ pytest.importorskip("filelock")
             {"successes": False},
             "support is not given; expected support=(a, b), the smallest and the largest possible score",
         ),
-        (COINS, {"schedule": "mine"}, "schedule is 'mine'; expected one of round_robin, closest"),
         (WINS, {"policies": ["a"]}, "policies are ['a']; expected the names of two"),
         (WINS, {"policies": "ab"}, "policies are 'ab'; expected the names of two"),
         (WINS, {"policies": ["a", "a"]}, "policies hold 'a' 2 times; expected a label of its own for each"),
@@ -115,7 +114,6 @@ def test_what_cannot_be_withdrawn_leaves_no_line(tmp_path):
         (COINS, {"give_up": None}, "give_up is None; expected a number"),
         (COINS, {"max_trials": None}, "max_rollouts_per_task is None; binary needs a number of at most 2000"),
         (COINS, {"delta": 2}, "delta is 2; expected a probability in (0, 1)"),
-        (COINS, {"schedule": "mine"}, "schedule is 'mine'; expected one of"),
         (WINS, {"policies": "ab"}, "policies is 'ab'; expected a list of texts"),
         (
             WINS,

@@ -44,9 +44,9 @@ BESIDE = [
     ("policy", np.where(TASK < 20, "{a}", "{b}"), OWN),
     ("policy arm checkpoint model_name agent method system approach_id system_prompt", np.where(TASK % 4, *"ab"), OWN),
     ("policy_a policy_version checkpoint_path agent.agent_name modelName", np.where(TASK % 2, *"ab"), OWN),
-    ("ckpt noise version temperature", TRIAL % 3, "rows of the same task differ in column '{}'"),
+    ("ckpt noise version temperature checkpoint_steps", TRIAL % 3, "rows of the same task differ in column '{}'"),
     ("filter", np.where(TRIAL % 2, "flexible", "strict"), "of one of them (--where, --policy)"),
-    ("checkpoint_steps model_size policy_seed num_epochs temp is_ours", TRIAL * 10, "(of few entries)"),
+    ("model_size policy_seed num_epochs temp is_ours", TRIAL * 10, "(of few entries)"),
     ("count cnt multiplicity occurrences n_rows #", 7, ""),
     ("#", np.arange(200), ""),
     ("#", TRIAL, ""),
@@ -222,7 +222,9 @@ FOLDERS = [
     *(([{"human": x}], "column 'human' sets trials aside") for x in HELPED),
     ([{"train_iter": OF_TASKS}], "rows differ in column 'train_iter'"),
     ([{"num_env_steps": OF_TASKS}], ""),
-    ([ALIKE, {"part": np.ones(600)}], ""),
+    ([ALIKE], ""),
+    *(([{}, {n: ["y"] * 600}], f"has other columns than the first file, {n}") for n in ("agent", "policy", "zz")),
+    ([{"policy": pa.nulls(600, pa.string())}, {"policy": ["y"] * 600}], ANOTHER),
     *(([{name: np.arange(600) % 2}], f"differ in column '{name}'") for name in CONDITIONS),
 ]
 
@@ -343,11 +345,6 @@ def test_columns_of_a_folder_are_named(tmp_path):
     (tmp_path / "runs").mkdir()
     frame.drop(columns="trial").to_parquet(tmp_path / "runs" / "part.parquet")
     assert read_summary(tmp_path / "runs").unread == ("nudges",)
-    later = pd.DataFrame({"task": ["z"] * 4, "success": True, "lora": 1, "nudges": 1})  # a column that the first lacks
-    later.to_parquet(tmp_path / "runs" / "part2.parquet")
-    with pytest.warns(UserWarning, match="fewer than 5 rollouts"):
-        assert read_summary(tmp_path / "runs").unread == ("nudges", "lora")
-    (tmp_path / "runs" / "part2.parquet").unlink()
     assert "all rows count as one policy: nudges\n" in command("certify", tmp_path / "runs", *ASK).out
 
 

@@ -232,7 +232,7 @@ def test_an_entry_that_is_no_return_or_task_is_refused(tmp_path, name, entries, 
     [
         ({"task_id": ["a"], "total_return": [0.5]}, "has numbers in total_return, text in task_id, in no partition;"),
         ({"task_id": [1], "total_return": [True]}, "has booleans in total_return, integers in task_id"),
-        ({"task_id": [1], "score": [0.5]}, "expected, as in the first file, numbers in total_return"),
+        ({"task_id": [1], "score": [0.5]}, "has other columns than the first file, score, total_return"),
         ({"task_id": [1.5], "total_return": [0.5]}, "column task_id holds double, expected integers or text"),
         ({"task_id": [1], "total_return": ["yes"]}, "column total_return holds string, expected booleans or numbers"),
         ({"task_id": [1], "points": [0.5]}, "has no column total_return; found 'task_id', 'points'"),

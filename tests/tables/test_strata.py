@@ -98,7 +98,7 @@ def test_commands_ask_about_strata_or_refuse_them(file, tmp_path):
     assert "'episode' is not about strata, within which tasks were drawn; expected one of mean, cvar" in refused(
         *episode
     )
-    assert "expected PILOT and --threshold" in refused("plan", "--strata", "kind", "--delta", 0.1)
+    assert "a plan for new tasks of one policy (PILOT) does" in refused("plan", "--strata", "kind", "--delta", 0.1)
     asked = ("certify", file, "--question", "stratified", "--threshold", 0.5, "--delta", 0.1)
     assert "is about strata; expected their column (--strata)" in refused(*asked)
 
@@ -125,4 +125,3 @@ def test_choose_has_the_questions_of_strata_alone(file):
     assert "--question stratified" in out
     assert out.count(" --strata kind") == 3  # and the mean, and that of the worst tasks
     assert "--question stratified" not in command("choose", file).out
-    assert "a leaderboard needs tasks from one distribution" in refused("choose", file, file, file, "--strata", "kind")

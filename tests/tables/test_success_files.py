@@ -46,3 +46,9 @@ def test_words_are_successes(tmp_path, yes, no, spelled):
 def test_mixed_unknown_and_missing_words_are_named(tmp_path, entries, message):
     with pytest.raises(ValueError, match=message):
         read_returns(csv(tmp_path, *entries))
+
+
+def test_counts_without_a_column_of_trials_are_read_in_silence(tmp_path):
+    path = tmp_path / "counts.csv"
+    path.write_text("task,successes,trials\na,3,5\nb,4,5\n")
+    assert read_returns(path, strict=True).columns.trial is None

@@ -116,6 +116,10 @@ SAID = [
     (of([*range(5)] * 3, successes=OTHER, trials=5), COUNTED, ""),
     (of(SPARSE[0], trial=SPARSE[1], success=True), {}, "(tasks have at most 5 trials each, of 10 numbers from 0 to 9)"),
     (of([i % 2 for i in MISSING], trial=MISSING, success=True), {}, "(labels of trials go from 0 to 39 without 7, 8)"),
+    *(
+        (of(np.repeat(np.arange(26), len(at)), trial=[*at] * 26, success=True), {}, "(labels of trials go from 0 to)")
+        for at in ((0, 1, 2, 4, 5), ("r0", "r1", "r3", "r4"))
+    ),
     (of([f"task_{i:03}" for i in (0, 1, 2, 4, 5, 7)]), ONCE, "(go from 0 to 7 without 3, 6)"),
     *(
         (split((1, 2, 3), n, names=f"{x},task"), {"task": f"task,{x}"}, SPLIT)

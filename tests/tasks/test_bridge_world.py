@@ -80,61 +80,22 @@ def test_safety_is_the_share_of_tasks(side, world):
     assert bridge_world.safety(2.0, side) == 0
 
 
-def rollout(key, tasks, num_rollouts, policy, *, world=STANDARD, at_once=True):
-    """Returns of a table of actions, all episodes at once or step by step."""
+def rollout(key, tasks, num_rollouts, policy, *, world=STANDARD):
+    """Returns of a table of actions."""
     policy = bridge_world.table_policy(policy, world=world)
-    if not at_once:
-        policy = dataclasses.replace(policy, apply=lambda table, cell, key: table[cell])
     return collect(bridge_world.env(world=world), policy, jnp.asarray(tasks), key, num_rollouts=num_rollouts)
 
 
-SLOW = pytest.mark.slow
-
-
-@pytest.mark.parametrize(
-    ("world", "at_once"),
-    [(STANDARD, True), pytest.param(STANDARD, False, marks=SLOW), pytest.param(LARGE, True, marks=SLOW)],
-)
-def test_success_frequency(world, at_once):
-    """Of a policy that errs left and up before it turns to the right bridge; at once and step by step."""
+@pytest.mark.parametrize("world", [STANDARD, pytest.param(LARGE, marks=pytest.mark.slow)])
+def test_success_frequency(world):
+    """Of a policy that errs left and up before it turns to the right bridge."""
     policy = POLICIES["right"](world=world)
     policy[[world.start_cell, world.start_cell - 1]] = 2, 3
     tasks = bridge_world.env(world=world).sample_tasks(jax.random.key(3), 4)
-    found = np.asarray(rollout(jax.random.key(1), tasks, 5000, policy, world=world, at_once=at_once))
+    found = np.asarray(rollout(jax.random.key(1), tasks, 5000, policy, world=world))
     exact = np.asarray(bridge_world.performance(tasks, policy, world=world), float)
     for row, performance in zip(found, exact, strict=True):
         assert stats.binomtest(int(row.sum()), row.size, performance).pvalue > 1e-4
-
-
-def test_what_is_changed_is_not_simulated_as_it_was():
-    """Another length, another environment, and a policy that calls itself deterministic but is not."""
-    tasks, policy = jnp.zeros((3, 2)), bridge_world.table_policy(POLICIES["right"]())
-    short = dataclasses.replace(bridge_world.ENV, episode_length=5)
-    assert not np.any(collect(short, policy, tasks, jax.random.key(0), num_rollouts=4))
-
-    class Worthless(BridgeWorld):
-        def step(self, state, action):
-            return super().step(state, action)._replace(reward=jnp.zeros(()))
-
-    other = dataclasses.replace(bridge_world.ENV, environment=Worthless)
-    assert not np.any(collect(other, policy, tasks, jax.random.key(0), num_rollouts=4))
-
-    def sometimes_lost(table, cell, key):
-        return jnp.where(jax.random.bernoulli(key, 0.2), 1, table[cell])
-
-    lying = dataclasses.replace(policy, apply=sometimes_lost)
-    found = np.asarray(collect(bridge_world.ENV, lying, tasks, jax.random.key(0), num_rollouts=200))
-    honest = dataclasses.replace(lying, deterministic=None)
-    np.testing.assert_array_equal(found, collect(bridge_world.ENV, honest, tasks, jax.random.key(0), num_rollouts=200))
-    assert np.all((found.mean(axis=1) > 0) & (found.mean(axis=1) < 1))
-
-
-@pytest.mark.parametrize("shape", [(2, 3), (6,)])
-def test_simulated_returns_of_another_shape_are_refused(shape):
-    env = dataclasses.replace(bridge_world.ENV, simulate=lambda *_: jnp.zeros(shape))
-    policy = bridge_world.table_policy(POLICIES["left"]())
-    with pytest.raises(ValueError, match=r"expected floats of shape \(3, 2\)"):
-        collect(env, policy, jnp.zeros((3, 2)), jax.random.key(0), num_rollouts=2)
 
 
 def test_trajectories_are_the_episodes_of_rollout():

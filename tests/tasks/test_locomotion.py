@@ -10,7 +10,6 @@ import pytest
 from jaxcert.returns import sample_returns
 from jaxcert.rollouts import Policy, collect
 from jaxcert.tasks.locomotion import Task, _environments, cheetah, walker
-from jaxcert.training import sample_policy
 
 mujoco = pytest.importorskip("mujoco", reason="needs the extra brax")
 pytest.importorskip("mujoco_playground", reason="needs the extra brax")
@@ -211,7 +210,7 @@ def assert_same_means(got, wanted):
 
 
 def rolled_out(name, reference):
-    policy = Policy(reference.act, jax.tree.map(jnp.asarray, reference.params), deterministic=True)
+    policy = Policy(reference.act, jax.tree.map(jnp.asarray, reference.params))
     env = ROBOTS[name](authors_version=True)
     return np.asarray(collect(env, policy, reference.tasks, jax.random.key(0), num_rollouts=20))
 
@@ -221,12 +220,3 @@ def test_the_authors_cheetah_reaches_its_returns():
     """Task means of twenty tasks times twenty rollouts against the shipped returns."""
     reference = Reference("cheetah")
     assert_same_means(rolled_out("cheetah", reference), reference.returns)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ROBOTS)
-def test_the_shipped_policies_run(name):
-    """A mean return of 700 over new tasks."""
-    env = ROBOTS[name]()
-    tasks = env.sample_tasks(jax.random.key(7), 100)
-    assert collect(env, sample_policy(name), tasks, jax.random.key(8), num_rollouts=2).mean() >= 700

@@ -104,30 +104,6 @@ def test_ends_are_final(kind):
     assert not (ltl.is_satisfied(states) & ltl.is_violated(states)).any()
 
 
-def greedy(task, trace):
-    """The stage reached last alone."""
-    stage = 0
-    for holding in trace:
-        while (holding & task.reach[stage]).any():
-            stage += 1
-            if stage == task.num_stages:
-                return True
-        if (holding & task.avoid[stage]).any():
-            return False
-    return False
-
-
-def test_greedy_is_exact_if_later_stages_avoid_no_more():
-    tasks = any_tasks(np.random.default_rng(2), 2000)
-    avoid = np.logical_and.accumulate(tasks.avoid | (np.arange(3) == 0)[:, None], axis=1)
-    tasks = tasks._replace(avoid=avoid)
-    traces = any_traces(np.random.default_rng(3), 2000)
-    exact = np.asarray(ltl.is_satisfied(states_after(tasks, traces)[:, -1]))
-    by_greed = [greedy(nth(tasks, index), trace) for index, trace in enumerate(traces)]
-    np.testing.assert_array_equal(by_greed, exact)
-    assert 0.1 < exact.mean() < 0.9
-
-
 def run(task, word):
     """The states over a word of letters, of which - is a position where nothing holds."""
     trace = np.array([[letter == name for name in NAMES] for letter in word], bool).reshape(1, -1, len(NAMES))

@@ -11,12 +11,11 @@ from jaxcert.tasks import zones
 from jaxcert.tasks.zones import _formula as formula
 from jaxcert.tasks.zones._network import distribution, embed
 from jaxcert.tasks.zones._robot import LARGEST_MOTION
-from jaxcert.training import sample_policy
 
 
 def params() -> dict[str, jax.Array]:
     """Of the shipped policy, all of whose biases were learned."""
-    return sample_policy("zones").params
+    return zones.policy().params
 
 
 def task(text, depth=3):
@@ -67,8 +66,7 @@ def by_hand(params, obs):
 @pytest.mark.parametrize("text", ["F red", "F(red & F green)", "!yellow U ((red | green) & !(red | green) U purple)"])
 def test_they_compute_what_a_plain_version_does(text):
     obs = observed(text)
-    embedded = jax.jit(embed)(params(), obs)
-    for got, wanted in zip(distribution(params(), embedded), by_hand(params(), obs), strict=True):
+    for got, wanted in zip(jax.jit(distribution)(params(), obs), by_hand(params(), obs), strict=True):
         np.testing.assert_allclose(got, wanted, rtol=2e-5, atol=2e-6)
 
 
@@ -79,17 +77,15 @@ def test_a_set_has_no_order_and_an_empty_row_is_no_stage():
     np.testing.assert_array_equal(shallow, deep)
 
 
-def test_policies_act_by_mean_or_sample():
-    mean, sample = (sample_policy("zones", deterministic=each) for each in (True, False))
-    obs, keys = observed("F red"), jax.random.split(jax.random.key(2), 4000)
-    np.testing.assert_array_equal(*(mean.apply(mean.params, obs, key) for key in keys[:2]))
-    drawn = jax.vmap(lambda key: sample.apply(sample.params, obs, key))(keys)
-    wanted, deviation = distribution(params(), embed(params(), obs))
+def test_the_policy_draws_from_its_distribution():
+    policy, obs = zones.policy(), observed("F red")
+    drawn = jax.vmap(lambda key: policy.apply(policy.params, obs, key))(jax.random.split(jax.random.key(2), 4000))
+    wanted, deviation = distribution(params(), obs)
     np.testing.assert_allclose(drawn.mean(0), wanted, atol=0.05)
     np.testing.assert_allclose(drawn.std(0), deviation, rtol=0.1)
 
 
 def test_a_policy_runs_on_tasks_of_any_depth():
-    policy = sample_policy("zones")
+    policy = zones.policy()
     for tasks in (zones.ENV.sample_tasks(jax.random.key(0), 2), jax.tree.map(lambda x: x[None], task("F red", 4))):
         assert collect(zones.ENV, policy, tasks, jax.random.key(1), num_rollouts=2).shape[1] == 2

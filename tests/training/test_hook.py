@@ -1,6 +1,5 @@
 """Certificates of checkpoints: how delta is spent, what is reported, and their validity if training stops early."""
 
-import dataclasses
 import json
 import re
 import subprocess
@@ -17,7 +16,7 @@ from scipy import stats
 
 from jaxcert import certify, certify_policy
 from jaxcert.rollouts import Policy
-from jaxcert.training import CertificationHook, CheckpointBudget, Reached
+from jaxcert.training import CertificationHook, CheckpointBudget
 from jaxcert.training._checkpoint_budget import Ledger
 
 KEY = jax.random.key(11)
@@ -70,7 +69,7 @@ def test_budgets_without_meaning_are_refused():
 def test_each_checkpoint_is_certified_afresh():
     one = hook()
     for step, quality in ((0, 0.2), (100, 0.9)):
-        one(step, make_policy, jnp.float32(quality))
+        assert one(step, make_policy, jnp.float32(quality)) is one.checkpoints[-1]
     first, second = one.checkpoints
     assert (first.number, second.number, second.step) == (1, 2, 100)
     assert first.delta == second.delta == pytest.approx(0.1 / 3)
@@ -116,20 +115,6 @@ def one_look(quality):
     """The returns behind the first checkpoint of a hook."""
     policy, key = Policy(answer, jnp.float32(quality)), jax.random.fold_in(KEY, 1)
     return certify_policy(COINS, policy, key, 0.1, delta=0.1, **SIZES).returns
-
-
-def test_writers_get_the_scalars_and_training_stops():
-    written = []
-    one = hook(
-        writers=[lambda step, scalars: written.append((step, scalars["certify/safety@0.4"]))],
-        stop=lambda checkpoint: bool(checkpoint.safety.safety[0] > 0.3),
-    )
-    one(0, make_policy, jnp.float32(0.1))
-    with pytest.raises(Reached, match="reached at step 50") as reached:
-        one(50, make_policy, jnp.float32(1.0))
-    assert reached.value.checkpoint is one.checkpoints[-1]
-    assert reached.value.make_policy is make_policy
-    assert [step for step, _ in written] == [0, 50]
 
 
 @jax.jit
@@ -231,12 +216,9 @@ def test_a_policy_that_breaks_down_is_named_and_one_broken_episode_is_told_of():
     [
         ({"thresholds": [np.nan]}, "expected a finite number"),
         ({"thresholds": []}, "thresholds"),
-        ({"thresholds": [[0.1], [0.2]]}, "thresholds"),
         ({"thresholds": [0.1, 0.1]}, "the same number twice"),
         ({"num_tasks": 0}, "num_tasks is 0"),
-        ({"num_rollouts": 2.5}, "num_rollouts is 2.5"),
         ({"bound": "best"}, "bound is 'best'"),
-        ({"method": "best"}, "method is 'best'"),
         ({"beta": 2.0}, "beta is 2"),
         ({"beta": "best"}, "beta is 'best'; expected a number"),
     ],
@@ -287,10 +269,3 @@ def test_returns_never_leave_the_device(read_on_the_host):
     assert read_on_the_host
     risks = (2048,)  # a row of them is computed at once, of which one is asked
     assert max(int(np.prod(shape)) for shape in read_on_the_host if shape != risks) <= 2
-
-
-@pytest.mark.parametrize(("options", "method"), [({}, "attained"), ({"method": "binomial"}, "binomial")])
-def test_declared_successes_have_their_method_unless_another_is_given(options, method):
-    declared, budget = dataclasses.replace(COINS, binary=True), CheckpointBudget(0.1, num_checkpoints=2)
-    one = CertificationHook(declared, KEY, thresholds=[0.4], **SIZES, budget=budget, **options)
-    assert (one.settings["method"], one.settings["bound"]) == (method, "clopper_pearson")

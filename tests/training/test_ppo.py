@@ -9,7 +9,7 @@ from compilations import compilations
 from pendulums import pendulum_ppo
 
 from jaxcert.tasks import pendulum
-from jaxcert.training import CertificationHook, CheckpointBudget, Reached
+from jaxcert.training import CertificationHook, CheckpointBudget
 
 pytest.importorskip("brax", reason="needs the extra brax")
 pytestmark = [pytest.mark.usefixtures("promoting"), pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -49,11 +49,15 @@ def test_training_goes_on_and_stops_early(tmp_path):
     """With the parameters so far and the same log: no part of delta is spent twice."""
     log = tmp_path / "certificates.jsonl"
     _, params, _ = pendulum_ppo(policy_params_fn=hook(log=log), num_timesteps=300_000, num_evals=2)
-    other = hook(log=log, stop=lambda checkpoint: bool(checkpoint.safety.safety[0] > 0.3))
-    with pytest.raises(Reached) as reached:
-        pendulum_ppo(policy_params_fn=other, restore_params=params)
-    assert reached.value.checkpoint is other.checkpoints[-1]
-    assert reached.value.checkpoint.step < 1_500_000
+    other = hook(log=log)
+
+    def certified(*given):
+        if other(*given).safety.safety[0] > 0.3:
+            raise StopIteration
+
+    with pytest.raises(StopIteration):
+        pendulum_ppo(policy_params_fn=certified, restore_params=params)
+    assert other.checkpoints[-1].step < 1_500_000
     # Two checkpoints before: the untrained one and the last of the first run.
     assert other.checkpoints[0].number == 3
 

@@ -1,4 +1,4 @@
-"""The content of the page, and its file."""
+"""The content of the pages: of one answer, and of several that hold together, as of policies or of groups of rows."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -9,32 +9,31 @@ import numpy as np
 
 from jaxcert._types import Array
 from jaxcert._validation import check_open_unit
-from jaxcert.certificates import Status, confidence
+from jaxcert.certificates import ceil_figures
 from jaxcert.certificates._certificate import naming
-from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import question_of, rows_of
-from jaxcert.report._in_words import axis_of, certified_columns, intervals_of
+from jaxcert.report._in_words import Groups, certified_columns
+from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.report._witnessed_rows import WITNESSES
-from jaxcert.report.html._report_parts import (
+from jaxcert.report.html._page_parts import (
     MOST_ROWS,
-    curve_svg,
+    check_policies,
+    confidence_of,
+    figure_of,
+    file_table,
     intervals_svg,
     misses_of,
-)
-from jaxcert.report.html._report_tables import (
-    check_policies,
     names_of,
+    rollouts_of,
     rows_of_table,
     settings_table,
     write_page,
 )
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
-
-_NO_NAMES = "policies is not given; expected the names of A and B, so that the page says which is which"
 
 
 def write_report(
@@ -53,7 +52,6 @@ def write_report(
     protocol: str | None = None,
     date: str | None = None,
     verify_command: str | None = None,
-    is_curve: bool = False,
     replace: bool = False,
 ) -> None:
     """Write a certificate as one page of HTML, to read, print and send, which needs no other file and no network.
@@ -66,7 +64,8 @@ def write_report(
 
     Args:
         path: the file, `.html`.
-        certificate: the answer to a question of `jaxcert.questions`, about one policy or two; of a batch one element,
+        certificate: the answer to a question of `jaxcert.questions`, about one policy or two, at thresholds that were
+            fixed beforehand: the figure has all steps without `step_curve`. Of a batch one element,
             `certificate[0, 7]`, with its returns, `returns[0, 7]`.
         returns: float[n, m], from which it was computed, or a table or file with them, such as of
             `jaxcert.tables.read_returns`; of two policies those of A.
@@ -74,15 +73,13 @@ def write_report(
         tasks: the names of the tasks, [n], such as `data.tasks`; by default their places, from 0.
         wanted: a safety, of which the page says why it is not certified; by default any above 0.
         advice: of `jaxcert.planning.advise`, for that safety; by default as given there.
-        title: heading of the page, such as the name of policy and tasks; by default the names of A and B, or of a file.
+        title: heading of the page, such as the name of policy and tasks; by default the names of A and B, or a file.
         against: the same of policy B, if it is about two, with tasks in the order of A's (`jaxcert.align_tasks`).
-        policies: what A and B are called; by default by the names of their files.
+        policies: what A and B are called, if it is about two.
         findings: of `jaxcert.diagnostics.diagnose`; None if it was not called.
         protocol: the digest of the protocol that was locked beforehand.
         date: of the certificate, as it is to be shown.
         verify_command: what to type to compute the certificate again, such as `jaxcert verify out.json returns.npz`.
-        is_curve: whether the thresholds come from the data, as in `step_curve`. Then none has a sentence, unless all
-            hold together: a threshold that is chosen after a look at the curve is not certified.
         replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
@@ -103,74 +100,135 @@ def write_report(
         ...     "at least 500 with probability at least 0.9249" in path.read_text()
         True
     """
-    asked, together = question_of(certificate), getattr(certificate, "simultaneous", False)
+    asked = question_of(certificate)
     check_policies(certificate, asked, against)
-    if asked.takes("tasks"):  # whose sentences name them
-        certificate = dataclasses.replace(certificate, tasks=names_of(tasks, certificate.num_tasks))
     if wanted is not None:
         check_open_unit("wanted", wanted)
-    sentences = [row["sentence"] for row in rows_of(certificate, asked)]
-    both = [
-        each if isinstance(each, Returns) else Returns(np.asarray(each), None, np.arange(np.shape(each)[0]))
-        for each in ([returns] if against is None else [returns, against])
-    ]
-    called = () if against is None else _called(policies, *both)
-    for shape in (np.shape(each.returns) for each in both):
-        if len(shape) != 2 or shape[0] != certificate.num_tasks:
-            raise ValueError(f"certificate is of {certificate.num_tasks} tasks, returns have shape {shape}")
-    own, *other = both
-    means = own.means if against is None else own.means - other[0].means
-    sample = Sample(means, support, both, names_of(tasks, certificate.num_tasks), tuple(called))
-    settings = settings_table(certificate, asked, sample)
-    fixed = 0 if is_curve and not together else len(sentences)  # rows with a sentence, as they were fixed beforehand
-    if advice is None and asked.advised and (support is not None or not asked.has_support) and fixed:
+    sample = _sample(certificate, [returns] if against is None else [returns, against], support, tasks, policies)
+    if asked.takes("tasks"):  # whose sentences name them
+        certificate = dataclasses.replace(certificate, tasks=sample.tasks)
+    sentences = [naming(row["sentence"], sample.policies) for row in rows_of(certificate, asked)]
+    if advice is None and asked.advised and (support is not None or not asked.has_support):
         known: dict[str, Any] = {"num_rollouts": sample.num_rollouts, "safety": wanted, "limit": MOST_REASONS}
         advice = advise(certificate, support=support, **known)
+    own, settings = sample.data[0], settings_table(certificate, asked, sample)
     write_page(
         path,
         "report.html.j2",
         [asked],
         kind="Certificate for a fixed list of tasks" if asked.listed else "Certificate for new tasks",
-        title=title or " against ".join(called) or (own.path.name if isinstance(own, ReturnsFile) else "Certificate"),
+        title=title
+        or " against ".join(sample.policies)
+        or (own.path.name if isinstance(own, ReturnsFile) else "Certificate"),
         date=date,
         asked=asked,
         witnessed=asked.name in WITNESSES,
         certificate=certificate,
         sample=sample,
-        together=together,
-        confidence=confidence(float(certificate.delta)),
+        together=getattr(certificate, "simultaneous", False),
         not_about=certificate.not_about,
-        sentences=[naming(sentence, sample.policies) for sentence in sentences[: min(fixed, MOST_ROWS)]],
-        rows=rows_of_table(certified_columns(certificate, asked)),
+        sentences=sentences[:MOST_ROWS],
         num_rows=len(sentences),
-        misses=misses_of(certificate, asked, sample, fixed),
-        reasons=reasons_of(certificate, asked, sample, advice or () if fixed else (), wanted),
-        figure=_figure(certificate, asked, sample, is_curve=is_curve),
-        settings=settings | ({} if protocol is None else {"protocol, locked beforehand": protocol}),
+        rows=rows_of_table(certified_columns(certificate, asked)),
+        misses=misses_of(certificate, asked, sample),
+        reasons=reasons_of(certificate, asked, sample, advice or (), wanted),
+        figure=figure_of(certificate, asked, sample),
+        settings=settings | {"protocol, locked beforehand": protocol},
         verify_command=verify_command,
         findings=findings,
         replace=replace,
     )
 
 
-def _called(policies: Sequence[str] | None, *files: Any) -> Sequence[str]:
-    """The names of the policies: given names, or their files' names."""
-    if policies is None and all(isinstance(file, ReturnsFile) for file in files):
-        policies = [file.path.name for file in files]
-    if policies is None or len(policies) != 2 or policies[0] == policies[1]:
-        raise ValueError(_NO_NAMES if policies is None else f"policies is {policies!r}; expected two different names")
-    return policies
+def _sample(
+    certificate: Any,
+    files: Sequence[Array | Returns],
+    support: tuple[float, float] | None,
+    tasks: Sequence[Any] | None,
+    policies: Sequence[str] | None,
+) -> Sample:
+    """The returns of one policy or of two, with the names of tasks and policies."""
+    both = [
+        each if isinstance(each, Returns) else Returns(np.asarray(each), None, np.arange(np.shape(each)[0]))
+        for each in files
+    ]
+    own, *other = both
+    if other and (policies is None or len(policies) != 2 or policies[0] == policies[1]):
+        raise ValueError(f"policies is {policies!r}; expected two different names, those of A and B")
+    for shape in (np.shape(each.returns) for each in both):
+        if len(shape) != 2 or shape[0] != certificate.num_tasks:
+            raise ValueError(f"certificate is of {certificate.num_tasks} tasks, returns have shape {shape}")
+    means = own.means - other[0].means if other else own.means
+    return Sample(means, support, both, names_of(tasks, certificate.num_tasks), tuple(policies or ()) if other else ())
 
 
-def _figure(certificate: Any, question: Question, sample: Sample, *, is_curve: bool) -> dict[str, Any] | None:
-    """The curve, or a row for each name, with what its caption says; None if there is neither."""
-    if question.curve is not None:
-        quantity = naming(certificate.quantity, sample.policies)
-        drawn = sample.support and curve_svg(certificate, sample, is_curve=is_curve)
-        return {"svg": drawn, "quantity": quantity} if drawn else None
-    # A row for each task is long: of the first threshold, and where any task is named.
-    shown = certificate[0] if question.takes("tasks") else certificate
-    if question.has_curve or (question.takes("tasks") and shown.status[0] != Status.CERTIFIED):
-        return None
-    rows = intervals_of(shown, question, sample.means, policies=sample.policies)
-    return {"svg": intervals_svg(rows, **axis_of(shown, question)), "quantity": ""}
+# --- of several answers --------------------------------------------------------------------------------------------
+
+# Policies or groups that have a sentence; the table has all.
+_MOST_CLAIMS = 3
+_DOTS = "Dots are averages in the data, which certify nothing; bars are what is certified."
+
+
+def write_several(
+    path: str | PathLike[str], found: Leaderboard | Groups, *, title: str | None = None, **how: Any
+) -> None:
+    """Write a leaderboard, or the answers of groups, as one page of HTML that needs no other file and no network."""
+    write_page(
+        path,
+        "several.html.j2",
+        found.questions,
+        title=title or found.title,
+        origins={
+            name: file_table(file) | {"rollouts per task": rollouts_of(file.num_rollouts)}
+            for name, file in zip(found.names, found.data, strict=True)
+        },
+        rows=rows_of_table(found.table),
+        together=found.together,
+        not_about="a single task or episode",
+        **how,
+        **(_of_board(found) if isinstance(found, Leaderboard) else _of_groups(found)),
+    )
+
+
+def _of_board(found: Leaderboard) -> dict[str, Any]:
+    low, high = found.support
+    note = "The rows stand in the order of the certified means, which proves no order of the policies: the last "
+    return {
+        "kind": f"{len(found.names)} policies {_over(found.listed)}",
+        "claims": found.said[:_MOST_CLAIMS] or ["No order is certified."],
+        "more": "",
+        "note": f"{note}column does." if "means" in found.counts else "Only the last column proves an order.",
+        "caption": f"{_DOTS} Policies that share a letter are not distinguished.",
+        "picture": intervals_svg(found.intervals, **found.axis),
+        "settings": {
+            "tasks": str(len(found.data[0].tasks)),
+            "support of the returns": f"[{low:.9g}, {high:.9g}]",
+            "confidence": confidence_of(found.delta),
+            "delta of each statement": ceil_figures(found.share),
+            "asked of each policy": "; ".join(each.words.rstrip("?") for each in found.of_each) or "its place",
+        },
+    }
+
+
+def _of_groups(found: Groups) -> dict[str, Any]:
+    question, (first, *_) = found.question, found.answers
+    count, pairs = len(found.names), zip(found.names, found.answers, strict=True)
+    return {
+        "kind": f"Certificates of {count} groups {_over(question.listed)}",
+        "claims": [naming(each._sentence(0), found.policies, name) for name, each in pairs][:_MOST_CLAIMS],
+        "more": f"These are the first of {count} groups; the table has all." if count > _MOST_CLAIMS else "",
+        "note": "The groups stand in the order of the file.",
+        "caption": _DOTS,
+        "picture": None if question.takes("tasks") else intervals_svg(found.intervals, **found.axis),
+        "settings": {
+            "asked of each group": question.words.rstrip("?"),
+            "confidence": confidence_of(found.delta),
+            "delta of each group": ceil_figures(float(first.delta)),
+            **{name: getattr(first, name, "") for name in ("bound", "method")},
+            "precision": str(np.asarray(first.delta).dtype),
+        },
+    }
+
+
+def _over(listed: bool) -> str:
+    return "on a fixed list of tasks" if listed else "for new tasks"

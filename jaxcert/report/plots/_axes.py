@@ -20,6 +20,7 @@ COLOURS = ("#004488", "#bb5566", "#3d9bd1", "#8c8c28")
 _LINES, MARKERS = ("-", "--", "-.", ":"), ("o", "s", "^", "D")
 GREY, GRID = "#4a4a4a", "#e6e6e6"
 _HANDLE, _MOST_COLUMNS = 2.8, 4
+_BELOW = 4.1  # the labels of the horizontal axis and its name, in letters
 _LINE, _FEW_NAMES = 1.6, 10
 _ROOM = 1.1  # a layout leaves the axes more than their place before it
 _PLAIN = {"frameon": False, "columnspacing": 1.4, "labelspacing": 0.3, "borderpad": 0.3}
@@ -69,19 +70,14 @@ def dress(ax: Any, *, title: str, xlabel: str, ylabel: str) -> None:
     ax.grid(color=GRID, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
-    place_legend(ax)
+    _place_legend(ax)
 
 
-def place_legend(ax: Any) -> None:
+def _place_legend(ax: Any) -> None:
     """A legend of all that has a label: below the axes, where it covers no data, in as many columns as fit there."""
-    handles, labels = ax.get_legend_handles_labels()
-    size = import_extra("matplotlib", "plot").rcParams["legend.fontsize"]
-    points = import_extra("matplotlib.font_manager", "plot").FontProperties(size=size).get_size_in_points()
-    texts = [_wrapped(label, ax, points, taken=(_HANDLE + 1) * points) for label in labels]
-    # How far the labels of the horizontal axis reach below it, in points.
-    box = ax.xaxis.get_tightbbox()
-    depth = 0.0 if box is None else max(ax.bbox.y0 - box.y0, 0.0) / ax.figure.dpi * 72
-    below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": depth / points + 0.2}
+    (handles, labels), size = ax.get_legend_handles_labels(), ax.xaxis.label.get_fontsize()
+    texts = [_wrapped(label, ax, size, taken=(_HANDLE + 1) * size) for label in labels]
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": _BELOW}
     for columns in range(min(len(labels), _MOST_COLUMNS), 0, -1):
         legend = ax.legend(handles, texts, ncols=columns, handlelength=_HANDLE, **below, **_PLAIN)
         as_written(*legend.get_texts())

@@ -52,7 +52,6 @@ class Files:
         first, outer = next(iter(self.parts.items()))
         with in_file(folder / first):
             self.names, self.layout = _layout(_parquet(folder / first), outer, *self._wanted)
-        self.every = dict.fromkeys(self.names)  # columns of any file
 
     def batches(self, support: tuple[float, float]) -> Iterator[tuple[Any, np.ndarray]]:
         """The rows of all files: the label of each task, an array of pyarrow, and its return, float64.
@@ -78,7 +77,8 @@ class Files:
     ) -> Iterator[tuple[Any, np.ndarray]]:
         (task, _, value), label = self.layout.columns, outer.get(self.layout.columns.task)
         (names, layout), policy = _layout(parquet, outer, *self._wanted), _policy_in(parquet, label, self.layout)
-        self.every.update(dict.fromkeys(names))
+        if other := sorted({*names} ^ {*self.names}):
+            raise ValueError(f"has other columns than the first file, {listed(other)}; expected the same in each")
         if layout != self.layout or policy | self._policy != self._policy | policy:
             expected = f"expected, as in the first file, {_shown(self.layout, self._policy)}"
             raise ValueError(f"has {_shown(layout, policy)}; {expected}")
@@ -222,7 +222,7 @@ def _policy_in(parquet: Any, label: str | None, layout: Layout) -> dict[str, str
             check_beside(read, aside_in_folder)
             found |= read.constant
     of_policy = (name for name in found if tells(name).policies or tells(name).curve)
-    return {name: found[name] for name in of_policy if found[name]}
+    return {name: found[name] for name in of_policy}
 
 
 def _names_to_judge(parquet: Any, layout: Layout) -> dict[str, bool]:

@@ -111,7 +111,7 @@ def read_summary(
         usual_columns=Columns.unnamed_in(files.names),
         successes=successes,
         folder={"num_files": len(files.parts), "num_bins": 1 if successes else num_bins, "across": list(across)},
-        unread=tuple(name for name in files.every if name not in layout.columns),
+        unread=tuple(name for name in files.names if name not in layout.columns),
     )
     check_missing(data, strict=strict, place=f"{folder}: ")
     return data

@@ -186,7 +186,7 @@ def not_run(
 def arranged(kind: Format, found: Rollouts, roles: Roles, *, is_known: bool = True) -> tuple[Returns, dict[str, Any]]:
     """The returns of the value that is wanted, and what else is known of the file.
 
-    Fields beside them are checked as columns of a table, unless the format ``is_known``.
+    Fields beside them are checked as columns of a table; of a format that ``is_known``, those of policies by name.
     """
     if picked := [each for each in roles.picked if each != "recipe"]:
         raise ValueError(f"is read as {kind.name}, which has no columns for {', '.join(picked)}; expected a table")
@@ -205,7 +205,8 @@ def arranged(kind: Format, found: Rollouts, roles: Roles, *, is_known: bool = Tr
     ]
     lost, lacking = _lost(found, ended, unfinished), np.asarray([bool(why) for why in ended])
     ask_about_labels(tasks.listed())
-    check_rows(dataclasses.replace(read, others=()) if is_known else read)
+    named = [name for name in read.others if tells(name).apart]  # others of its own may differ as they like
+    check_rows(dataclasses.replace(read, others=named) if is_known else read)
     support = found.supports.get(columns.value)
     returns = arrange(read, values, roles, counted=found.counted, lacking=lacking, support=support)
     count = returns.num_unfinished

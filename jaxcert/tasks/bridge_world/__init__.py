@@ -9,7 +9,7 @@ Reference:
 """
 
 from jaxcert.tasks.bridge_world._environment import ENV, env
-from jaxcert.tasks.bridge_world._exact import chain, performance, safety
+from jaxcert.tasks.bridge_world._exact import Chain, chain, performance, safety
 from jaxcert.tasks.bridge_world._rollouts import left_policy, right_policy, table_policy, trajectories
 from jaxcert.tasks.bridge_world._world import LARGE, STANDARD, World
 
@@ -17,6 +17,7 @@ __all__ = [
     "ENV",
     "LARGE",
     "STANDARD",
+    "Chain",
     "World",
     "chain",
     "env",

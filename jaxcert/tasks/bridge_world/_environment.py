@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +9,6 @@ import jax.numpy as jnp
 from jaxcert._types import Array, Numeric
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks._state import State
-from jaxcert.tasks.bridge_world._rollouts import simulate_world
 from jaxcert.tasks.bridge_world._world import STANDARD, World, as_tasks, transition
 
 
@@ -39,7 +37,7 @@ def env(*, world: World = STANDARD) -> MultiTaskEnv:
 
     A task is float[2], the slip probabilities of the left and the right bridge, uniform and independent. An observation
     is the number of the cell, an action 0 (right), 1 (down), 2 (left) or 3 (up), the return 1 for an episode that
-    reaches the goal and 0 for any other. Episodes of a ``table_policy`` are rolled out all at once.
+    reaches the goal and 0 for any other.
 
     Args:
         world: the map, ``STANDARD`` or ``LARGE``.
@@ -65,16 +63,8 @@ def _env(world: World) -> MultiTaskEnv:
         low, high = jnp.asarray(world.slip_ranges, jnp.result_type(float)).T
         return low + (high - low) * jax.random.uniform(key, (2,))
 
-    def environment(slip: Any) -> BridgeWorld:
-        return BridgeWorld(slip, world)
-
-    def simulate(env: MultiTaskEnv, *arguments: Any) -> jax.Array | None:
-        """Only for this environment; a replacement would be ignored."""
-        return simulate_world(world, env.episode_length, *arguments) if env.environment is environment else None
-
-    name = "bridge_world" if world == STANDARD else f"bridge_world of {world.num_rows} x {world.num_columns} cells"
-    kind = {"support": (0.0, 1.0), "binary": True}
-    return MultiTaskEnv(environment, sample_task, world.horizon, name=name, simulate=simulate, **kind)
+    environment = functools.partial(BridgeWorld, world=world)
+    return MultiTaskEnv(environment, sample_task, world.horizon, (0.0, 1.0), binary=True)
 
 
 ENV = env()

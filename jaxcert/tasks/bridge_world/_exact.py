@@ -1,7 +1,7 @@
 """The Markov chain of a task, and its exact performance."""
 
 import functools
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +9,6 @@ import numpy as np
 
 from jaxcert._types import Array, Numeric
 from jaxcert.numerics import clopper_pearson_upper
-from jaxcert.tasks._markov_chain import Chain
 from jaxcert.tasks.bridge_world._rollouts import check_policy
 from jaxcert.tasks.bridge_world._world import (
     DOWN,
@@ -23,6 +22,31 @@ from jaxcert.tasks.bridge_world._world import (
     is_possible,
     slip_probability,
 )
+
+
+class Chain(NamedTuple):
+    """The known structure of the Markov chain of a policy, as ``chain`` makes it.
+
+    Attributes:
+        successors: the one or two states that can follow each state, int32[S, 2]; -1 in place of the second one, and of
+            both for a state that ends the episode.
+        payoff: the return of an episode that ends in each state, there or at the horizon, [S], at least 0.
+        initial: the state in which episodes begin.
+        horizon: maximum number of steps of an episode.
+    """
+
+    successors: np.ndarray
+    payoff: np.ndarray
+    initial: int
+    horizon: int
+
+    def uncertain(self) -> np.ndarray:
+        """A mask of the states with two successors that an episode can reach, bool[S]."""
+        seen = np.arange(len(self.successors)) == self.initial
+        for _ in range(self.horizon):
+            following = self.successors[seen]
+            seen[following[following >= 0]] = True
+        return seen & (self.successors[:, 1] >= 0)
 
 
 def chain(policy: Array, *, world: World = STANDARD) -> Chain:
@@ -48,9 +72,9 @@ def chain(policy: Array, *, world: World = STANDARD) -> Chain:
     moved = neighbours[cell, policy]
     slippery = (world.bridge_of() > 0) & ((policy == UP) | (policy == DOWN))
     slipped = np.where(slippery, neighbours[:, LEFT], -1)
-    successors = np.stack([moved, slipped], axis=-1)
+    successors = np.stack([moved, slipped], axis=-1).astype(np.int32)
     successors[world.goal() | world.abyss()] = -1
-    return Chain(successors, world.goal(), world.start_cell, world.horizon)
+    return Chain(successors, world.goal().astype(float), world.start_cell, world.horizon)
 
 
 Side = Literal["left", "right"]

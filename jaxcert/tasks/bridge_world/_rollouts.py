@@ -1,7 +1,6 @@
-"""Policies as tables of actions: over the left bridge, the right one, or one's own; and all episodes of a task."""
+"""Policies as tables of actions: over the left bridge, the right one, or one's own; and the cells of their episodes."""
 
 import functools
-import math
 
 import jax
 import jax.numpy as jnp
@@ -10,18 +9,10 @@ from jax.typing import ArrayLike
 
 from jaxcert._types import Array
 from jaxcert._validation import check_count, is_concrete
-from jaxcert.rollouts._policy import Policy, task_keys
-from jaxcert.tasks.bridge_world._world import (
-    LEFT,
-    RIGHT,
-    STANDARD,
-    UP,
-    Tasks,
-    World,
-    as_tasks,
-    is_possible,
-    transition,
-)
+from jaxcert.rollouts._policy import Policy, episode_key
+from jaxcert.tasks._state import State
+from jaxcert.tasks.bridge_world._environment import BridgeWorld
+from jaxcert.tasks.bridge_world._world import LEFT, RIGHT, STANDARD, UP, Tasks, World, as_tasks, is_possible
 
 
 def left_policy(*, world: World = STANDARD) -> np.ndarray:
@@ -78,7 +69,7 @@ def table_policy(actions: Array, *, world: World = STANDARD) -> Policy:
         world: the map.
 
     Returns:
-        A deterministic ``Policy`` for ``env(world=world)``.
+        A ``Policy`` for ``env(world=world)``.
 
     Raises:
         ValueError: if there is not one action from 0 to 3 for each cell, or the table is traced.
@@ -89,11 +80,10 @@ def table_policy(actions: Array, *, world: World = STANDARD) -> Policy:
         >>> int(policy.apply(policy.params, 71, jax.random.key(0)))
         0
     """
-    return Policy(look_up, jnp.asarray(check_policy(actions, world)), deterministic=True)
+    return Policy(_look_up, jnp.asarray(check_policy(actions, world)))
 
 
-def look_up(table: jax.Array, cell: jax.Array, key: jax.Array) -> jax.Array:
-    """``apply`` of every ``table_policy``, by which it is recognised."""
+def _look_up(table: jax.Array, cell: jax.Array, key: jax.Array) -> jax.Array:
     return table[cell]
 
 
@@ -106,48 +96,6 @@ def check_policy(policy: ArrayLike, world: World) -> np.ndarray:
     if not (integers and np.all((table >= 0) & (table < 4))):
         raise ValueError(f"policy is {policy!r}; expected an action, 0 to 3, for each of {world.num_cells} cells")
     return table.astype(np.int32)
-
-
-# Cell, chance, reward, flags and temporaries of one episode.
-_BYTES = 40
-
-
-def simulate_world(
-    world: World,
-    horizon: int,
-    policy: Policy,
-    tasks: Tasks,
-    keys: jax.Array,
-    num_rollouts: int,
-    max_bytes: int,
-) -> jax.Array | None:
-    """Returns [n, m] of a ``table_policy``; None for any other policy."""
-    slip = as_tasks(tasks)
-    if policy.apply is not look_up or jnp.shape(policy.params) != (world.num_cells,) or slip.ndim != 2:
-        return None
-    rows = min(max(1, int(max_bytes) // (_BYTES * num_rollouts)), len(slip))
-    rows = math.ceil(len(slip) / math.ceil(len(slip) / rows))
-    return _simulate(world, horizon, num_rollouts, rows, policy.params, slip, keys)
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
-def _simulate(
-    world: World, horizon: int, num_rollouts: int, rows: int, table: jax.Array, slip: jax.Array, keys: jax.Array
-) -> jax.Array:
-    """[n, m]; only the last step of an episode has a reward, so that no sum is needed."""
-
-    def one(task: tuple[jax.Array, jax.Array]) -> jax.Array:
-        def advance(carry: tuple) -> tuple:
-            t, key, cell, reward, done = carry
-            key, after, new_reward, now_done = _advance(key, cell, task[1], table, world)
-            reward = jnp.where(done, reward, new_reward)
-            return t + 1, key, jnp.where(done, cell, after), reward, done | now_done
-
-        cell = jnp.full(num_rollouts, world.start_cell, jnp.int32)
-        start = (0, task[0], cell, jnp.zeros(cell.shape, slip.dtype), jnp.zeros(cell.shape, bool))
-        return jax.lax.while_loop(lambda carry: (carry[0] < horizon) & ~jnp.all(carry[4]), advance, start)[3]
-
-    return jax.lax.map(one, (keys, slip), batch_size=rows)
 
 
 def trajectories(
@@ -188,24 +136,17 @@ def trajectories(
 
 @functools.partial(jax.jit, static_argnums=(3, 4))
 def _trajectories(key: jax.Array, slip: jax.Array, table: jax.Array, num_rollouts: int, world: World) -> jax.Array:
-    start = jnp.full(num_rollouts, world.start_cell, jnp.int32)
+    """Each episode has the key that ``collect`` splits for it, and the first half of that for the environment."""
 
     def one(key: jax.Array, slip: jax.Array) -> jax.Array:
-        def advance(carry: tuple, nothing: None) -> tuple[tuple, jax.Array]:
-            key, cell, done = carry
-            key, after, _, now_done = _advance(key, cell, slip, table, world)
-            return (key, jnp.where(done, cell, after), done | now_done), jnp.where(done, -1, after)
+        def advance(state: State, nothing: None) -> tuple[State, jax.Array]:
+            after = task.step(state, table[state.obs])
+            return after._replace(done=state.done | after.done), jnp.where(state.done, -1, after.obs)
 
-        _, cells = jax.lax.scan(advance, (key, start, jnp.zeros(start.shape, bool)), length=world.horizon)
-        return jnp.concatenate([start[None], cells]).T
+        task = BridgeWorld(slip, world)
+        start = task.reset(jax.random.split(key)[0])
+        return jnp.append(start.obs, jax.lax.scan(advance, start, length=world.horizon)[1])
 
-    return jnp.where(is_possible(slip)[:, None, None], jax.vmap(one)(task_keys(key, len(slip)), slip), -1)
-
-
-def _advance(
-    key: jax.Array, cell: jax.Array, slip: jax.Array, table: jax.Array, world: World
-) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
-    """One step of the episodes [m] of a task: a new key, then as ``transition``."""
-    key, now = jax.random.split(key)
-    chance = jax.random.uniform(now, cell.shape, slip.dtype)
-    return key, *transition(chance, cell, table[cell], slip, world)
+    keys = jax.random.split(episode_key(key), (len(slip), num_rollouts))
+    cells = jax.vmap(lambda keys, slip: jax.vmap(lambda key: one(key, slip))(keys))(keys, slip)
+    return jnp.where(is_possible(slip)[:, None, None], cells, -1)

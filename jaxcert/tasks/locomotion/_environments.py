@@ -101,7 +101,7 @@ def cheetah(*, authors_version: bool = False) -> MultiTaskEnv:
         >>> env.environment(Task(jnp.float32(1), jnp.float32(1))).reset(jax.random.key(0)).obs.shape  # doctest: +SKIP
         (19,)
     """
-    return _multi_task("cheetah", "CheetahRun", _cheetah, authors_version=authors_version)
+    return _multi_task("CheetahRun", _cheetah, authors_version=authors_version)
 
 
 def walker(*, authors_version: bool = False) -> MultiTaskEnv:
@@ -123,18 +123,17 @@ def walker(*, authors_version: bool = False) -> MultiTaskEnv:
         >>> env.support  # doctest: +SKIP
         (0.0, 1000.0)
     """
-    return _multi_task("walker", "WalkerRun", _walker, authors_version=authors_version)
+    return _multi_task("WalkerRun", _walker, authors_version=authors_version)
 
 
 @functools.lru_cache  # so that equal environments share compiled programs
-def _multi_task(name: str, of_playground: str, build: Callable[..., Robot], *, authors_version: bool) -> MultiTaskEnv:
+def _multi_task(of_playground: str, build: Callable[..., Robot], *, authors_version: bool) -> MultiTaskEnv:
     suite = import_extra("mujoco_playground", "brax").dm_control_suite
     with _without_known_warning():
         base = suite.load(of_playground, config_overrides={"impl": "jax"})
     robot = build(base.mj_model, base.mjx_model, authors_version=authors_version)
     environment, support = functools.partial(Locomotion, robot), (0.0, float(EPISODE_LENGTH))
-    name = f"{name} (authors' version)" if authors_version else name
-    return MultiTaskEnv(environment, sample_task, EPISODE_LENGTH, support, name=name)
+    return MultiTaskEnv(environment, sample_task, EPISODE_LENGTH, support)
 
 
 # Of MuJoCo, about an attribute in a model file of Playground, which a user cannot change.

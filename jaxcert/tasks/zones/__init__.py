@@ -10,6 +10,7 @@ Reference:
 """
 
 from jaxcert.tasks.zones._formula import ReachAvoid, Remaining, to_formula
+from jaxcert.tasks.zones._network import policy
 from jaxcert.tasks.zones._robot import COLOURS
 from jaxcert.tasks.zones._zone_env import ENV, Observation
 
@@ -19,5 +20,6 @@ __all__ = [
     "Observation",
     "ReachAvoid",
     "Remaining",
+    "policy",
     "to_formula",
 ]

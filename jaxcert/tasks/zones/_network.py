@@ -1,10 +1,12 @@
-"""A policy that reads the robot and its formula, stage by stage, and its networks."""
+"""The learned policy, whose networks read the robot and its formula, stage by stage."""
 
 from collections.abc import Callable
+from importlib import resources
 
 import jax
 import jax.numpy as jnp
 
+from jaxcert._arrays import read_arrays
 from jaxcert.rollouts._policy import Policy
 from jaxcert.tasks.zones._formula import Remaining
 from jaxcert.tasks.zones._robot import LARGEST_MOTION
@@ -16,6 +18,36 @@ Params = dict[str, jax.Array]
 _LEAST_DEVIATION = 1e-3
 
 
+def policy() -> Policy:
+    r"""The learned policy of the package; the README beside its file describes how it was trained.
+
+    It is told its formula as a sequence of stages, and takes formulas that it has never seen. A network embeds motion
+    and lidar. Each set of colours is embedded as a sum over its elements with layers after it, so that their order is
+    without meaning; each stage as its two sets; and the stages that remain by a gated recurrent unit, from the last to
+    the present one. The action is drawn from a normal distribution,
+
+    .. math:: u \sim \mathcal N\big(\tanh \mu(z), \sigma(z)^2\big),
+
+    where z joins both embeddings, and is clipped by the environment.
+
+    Returns:
+        A ``Policy`` for ``tasks.zones.ENV``.
+
+    Example:
+        >>> policy().params["propositions"].shape
+        (4, 16)
+
+    Reference: Jackermeier and Abate, DeepLTL, ICLR 2025, arXiv 2410.04631, section 4.
+    """
+    arrays = read_arrays((resources.files("jaxcert") / "data" / "zones_policy.npz").read_bytes(), ["about"])
+    return Policy(_act, {name: jnp.asarray(array) for name, array in arrays.items() if name != "about"})
+
+
+def _act(params: Params, obs: Observation, key: jax.Array) -> jax.Array:
+    mean, deviation = distribution(params, obs)
+    return mean + deviation * jax.random.normal(key, mean.shape, mean.dtype)
+
+
 def embed(params: Params, obs: Observation) -> jax.Array:
     """Robot and formula as one vector."""
     motion = obs.motion / jnp.asarray(LARGEST_MOTION, obs.motion.dtype)
@@ -23,9 +55,9 @@ def embed(params: Params, obs: Observation) -> jax.Array:
     return jnp.concatenate([jnp.tanh(_layers(params, "robot", seen, jnp.tanh)), _read(params, obs.remaining)])
 
 
-def distribution(params: Params, embedded: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Mean and standard deviation of a normal distribution of actions, [2] each; the environment clips them."""
-    centre, spread = jnp.split(_layers(params, "actor", embedded, jax.nn.relu), 2)
+def distribution(params: Params, obs: Observation) -> tuple[jax.Array, jax.Array]:
+    """Mean and standard deviation of a normal distribution of actions, [2] each."""
+    centre, spread = jnp.split(_layers(params, "actor", embed(params, obs), jax.nn.relu), 2)
     return jnp.tanh(centre), jnp.maximum(jax.nn.sigmoid(spread), _LEAST_DEVIATION)
 
 
@@ -57,28 +89,3 @@ def _layers(params: Params, name: str, x: jax.Array, activation: Callable[[jax.A
     for i in range(sum(key.startswith(f"{name}_w") for key in params)):
         x = (activation(x) if i else x) @ params[f"{name}_w{i}"] + params[f"{name}_b{i}"]
     return x
-
-
-def sequence_policy(params: Params, *, deterministic: bool) -> Policy:
-    r"""A policy that is told its formula as a sequence of stages, so that it takes formulas that it has never seen.
-
-    A network embeds motion and lidar. Each set of colours is embedded as a sum over its elements with layers after it,
-    so that their order is without meaning; each stage as its two sets; and the stages that remain by a gated recurrent
-    unit, from the last to the present one. The action is normal,
-
-    .. math:: u \sim \mathcal N\big(\tanh \mu(z), \sigma(z)^2\big),
-
-    where z joins both embeddings, and is clipped by the environment.
-
-    Reference: Jackermeier and Abate, DeepLTL, ICLR 2025, arXiv 2410.04631, section 4.
-    """
-    return Policy(_mean if deterministic else _sample, params, deterministic)
-
-
-def _mean(params: Params, obs: Observation, key: jax.Array) -> jax.Array:
-    return distribution(params, embed(params, obs))[0]
-
-
-def _sample(params: Params, obs: Observation, key: jax.Array) -> jax.Array:
-    mean, deviation = distribution(params, embed(params, obs))
-    return mean + deviation * jax.random.normal(key, mean.shape, mean.dtype)

@@ -94,14 +94,7 @@ def _is_over(progress: jax.Array) -> jax.Array:
     return formula.is_satisfied(progress) | formula.is_violated(progress)
 
 
-ENV = MultiTaskEnv(
-    ZoneEnv,
-    formula.sample_reach_avoid,
-    EPISODE_LENGTH,
-    (0.0, 1.0),
-    name="zones",
-    binary=True,
-)
+ENV = MultiTaskEnv(ZoneEnv, formula.sample_reach_avoid, EPISODE_LENGTH, (0.0, 1.0), binary=True)
 """A task is a ``ReachAvoid``, an observation an ``Observation``, and an action float[2] in [-1, 1]: force along the
 heading, and angular velocity. The return is 1 for an episode that satisfies the formula within 1000 steps, and 0 for
 any other: an episode ends when the formula is satisfied or violated, or when the robot leaves the square.

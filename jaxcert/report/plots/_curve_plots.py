@@ -1,10 +1,12 @@
-"""The plot of the share of new tasks that is certified, by threshold."""
+"""Plots of curves: of the share of new tasks that is certified, by threshold, and of evidence over time."""
 
+import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxcert._extras import import_extra
 from jaxcert._types import Array
 from jaxcert._validation import kind_of
 from jaxcert.certificates import Certificate, confidence
@@ -12,6 +14,13 @@ from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._certificate import naming
 from jaxcert.questions import question_of
 from jaxcert.report.plots._axes import GREY, as_point, drawing, dress, styles
+from jaxcert.returns._labels import quoted
+
+if TYPE_CHECKING:
+    from jaxcert.monitoring import Row
+    from jaxcert.rollouts import PairedTrials
+
+_LOWEST, _HIGHEST = -14.0, 700.0  # of the logarithms that are drawn
 
 
 def plot_certificates(
@@ -84,37 +93,79 @@ def _claim(certificates: Mapping[str, Certificate]) -> str:
     if not certificates:
         raise ValueError("certificates is empty, expected at least one to draw")
     for certificate in certificates.values():
-        if _holds(certificate) and not question_of(certificate).has_curve:
+        if not question_of(certificate).has_curve:
             raise ValueError(f"certificates hold {kind_of(certificate)}; expected certificates of a share of new tasks")
-    for certificate in certificates.values():
         check_single(certificate)
     deltas = sorted({confidence(float(certificate.delta)) for certificate in certificates.values()})
     if len(deltas) > 1:
         raise ValueError(f"certificates have confidence {', '.join(deltas)}, expected the same for all of one plot")
-    sound = {_holds(certificate) for certificate in certificates.values()}
-    if sound == {True}:
-        return f"certified with confidence {deltas[0]}"
-    return f"no certificate, but as with confidence {deltas[0]}" if sound == {False} else f"confidence {deltas[0]}"
-
-
-def _holds(certificate: Any) -> bool:
-    """Whether it is more than an estimate in the form of a certificate, as of `jaxcert.baselines`."""
-    return getattr(certificate, "bound", "") != "plug_in"
+    return f"certified with confidence {deltas[0]}"
 
 
 def _axis_names(certificates: Mapping[str, Certificate]) -> dict[str, str]:
-    """Which axis was fixed beforehand and which is certified, as stated by the certificates (not the estimates)."""
-    asked = [question_of(one) for one in certificates.values() if _holds(one)]
+    """Which axis was fixed beforehand and which is certified."""
+    asked = [question_of(one) for one in certificates.values()]
     together = all(getattr(one, "simultaneous", False) for one in certificates.values())
     when = "all at once" if together else "each fixed beforehand"
-    compares = len(asked) == len(certificates) and all(len(question.inputs) > 1 for question in asked)
+    compares = all(len(question.inputs) > 1 for question in asked)
     level, safety = "margin c" if compares else "threshold B", "safety 1−ε"
     if any(question.finds_threshold for question in asked):
         return {"xlabel": f"certified {level}", "ylabel": f"{safety}, {when}"}
-    return {"xlabel": f"{level}, {when}", "ylabel": f"certified {safety}" if asked else safety}
+    return {"xlabel": f"{level}, {when}", "ylabel": f"certified {safety}"}
 
 
 def _label(label: str, certificate: Any, policies: Sequence[str]) -> str | None:
     """The legend entry; it says if the curve is not about one policy on tasks like the sampled ones."""
     note = naming(certificate._apart, policies)
     return " ".join(filter(None, [label, f"({note})" if label and note else note])) or None
+
+
+# --- over time -----------------------------------------------------------------------------------------------------
+
+
+def plot_evidence(rows: "Sequence[Row]", *, alpha: float, title: str = "", ax: Any = None) -> Any:
+    """Draw the evidence against a claim after each deployed task, and the evidence of a change.
+
+    Args:
+        rows: of a `jaxcert.monitoring.Monitor`.
+        alpha: its probability of a false alarm; the alarm is at evidence of 1/alpha.
+        title: of the axes.
+        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
+
+    Example:
+        >>> from jaxcert.monitoring import Row
+        >>> rows = [Row(i, str(i), (0.0,), True, i / 2, i / 2) for i in range(1, 10)]
+        >>> plot_evidence(rows, alpha=0.05).get_ylabel()
+        'evidence'
+    """
+    numbers = [row.number for row in rows]
+    curves = {
+        "that the claim does not hold": [row.log_evidence for row in rows],
+        "that it has ceased to hold": [row.log_change for row in rows],
+    }
+    return _evidence(ax, numbers, curves, {"alarm": 1 / alpha}, title=title, xlabel="deployed tasks")
+
+
+def plot_pairs(trials: "PairedTrials", *, ax: Any = None) -> Any:
+    """Draw the evidence that a policy is better than another, after each pair or block, by their labels in the log."""
+    declared, evidence = trials.declared, trials.evidence()
+    claims = [f"{one} better than {other}" for one, other in itertools.permutations(map(quoted, declared.labels), 2)]
+    curves = sorted(zip(claims, np.log(evidence).T.tolist(), strict=True))  # an order that reveals no blinded policy
+    level = {f"shown, with confidence {confidence(declared.delta)}": float(trials.state.goal[0])}
+    how = {"title": trials.path.name, "xlabel": f"{declared.noun}s"}
+    return _evidence(ax, range(len(evidence)), dict(curves), level, **how)
+
+
+def _evidence(
+    ax: Any, numbers: Sequence[int], curves: Mapping[str, Any], level: Mapping[str, float], **how: Any
+) -> Any:
+    """Draw logarithms of evidence over time by what it is evidence of, and the level at which it is enough."""
+    with drawing(ax) as ax:
+        for (label, logs), style in zip(curves.items(), styles(), strict=False):
+            ax.plot(numbers, np.exp(np.clip(logs, _LOWEST, _HIGHEST)), label=label, **style)
+        for what, enough in level.items():
+            ax.axhline(enough, color=GREY, linewidth=0.9, linestyle=":", label=f"{what}: {enough:g}")
+        ax.set_yscale("log")
+        ax.xaxis.set_major_locator(import_extra("matplotlib.ticker", "plot").MaxNLocator(integer=True))
+        dress(ax, ylabel="evidence", **how)
+    return ax
