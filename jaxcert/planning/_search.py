@@ -8,7 +8,7 @@ sixteen times as many other tasks. The lower limits on a task's probability to p
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -81,18 +81,13 @@ def least_share(passed: np.ndarray, num_claims: int) -> float:
     return float(clopper_pearson_lower(np.int32(passed.sum()), np.int32(passed.size), level))
 
 
-class Finish:
-    """The final check of this number of designs: confidence limits for their figures, from fresh simulated tasks.
+class Finish(NamedTuple):
+    """The final check of designs: confidence limits for their figures, from fresh simulated tasks."""
 
-    ``doubtful``: the pilot's own rollouts, by which designs are judged if its tasks were lucky.
-    """
-
-    def __init__(self, goal: Goal, simulation: Simulation, num_designs: int, doubtful: Simulation) -> None:
-        self.doubtful = doubtful
-        source, wish, most, (seed,) = simulation.source, simulation.wish, simulation.most, simulation.seed
-        self.goal, self.simulation, self.num_designs = goal, simulation, max(num_designs, 1)
-        self.fresh = [Simulation(source, wish, most, (seed, 3, i)) for i in range(TIMES)]
-        self.num_simulated = simulation.num_simulated + sum(each.num_simulated for each in self.fresh)
+    goal: Goal
+    fresh: list[Simulation]
+    doubtful: Simulation  # the pilot's own rollouts, by which designs are judged if its tasks were lucky
+    num_designs: int
 
     def of(self, design: Design, doubting: Goal | None = None) -> Design:
         """The design with as many tasks as it needs, also for this goal if the pilot is doubted."""
