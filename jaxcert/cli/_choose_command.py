@@ -60,8 +60,7 @@ def _choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> dict[boo
     found: dict[bool, dict[str, str]] = {listed: {} for listed in (files[0].fixed_list, not files[0].fixed_list)}
     for question in askable(len(files)).values():
         if _is_allowed(question, files):
-            of = question.listed, question.has_support, _naming(question, files[0])
-            found[question.listed][question.words] = _command(files, roles, *of)
+            found[question.listed][question.words] = _command(question, files, roles)
     return found
 
 
@@ -91,14 +90,13 @@ def _is_allowed(question: Question, files: Sequence[ReturnsFile]) -> bool:
     return fits and (not of_metrics or bool(files[0].columns and files[0].unread))
 
 
-def _command(
-    files: Sequence[ReturnsFile], roles: Mapping[str, Any], listed: bool, has_support: bool, asked: Sequence[str]
-) -> str:
+def _command(question: Question, files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> str:
     """The command that asks this question about these files; a tool may fix the support, but the returns never do."""
-    of_metrics = "--requirement" in asked
-    roles = {**roles, "value": None} if of_metrics else roles  # the requirements name their columns
-    words = [*words_of(roles), *(["--suite"] if listed else ["--sampled"] * files[0].fixed_list), *asked]
-    if has_support and not all(is_successes(file.like) for file in files):
+    # Requirements name their columns.
+    words = words_of({**roles, "value": None} if question.takes("requirements") else roles)
+    words += ["--suite"] if question.listed else ["--sampled"] * files[0].fixed_list
+    words += _naming(question, files[0])
+    if question.has_support and not all(is_successes(file.like) for file in files):
         known = files[0].known_support
         words += ["--support", *(_ENDS if known is None else map(as_given, known))]
     command = "certify" if len(files) == 1 else "compare"
