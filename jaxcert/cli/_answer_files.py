@@ -22,11 +22,11 @@ from jaxcert.report import (
     plot_intervals,
     write_report,
 )
-from jaxcert.report._curve import curve_or_rows
 from jaxcert.report._in_words import Groups
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.html._report_page import write_several
 from jaxcert.report.plots._axes import drawing
+from jaxcert.report.plots._curve_plots import curve_or_rows
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._returns import names_of

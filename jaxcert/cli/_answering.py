@@ -25,7 +25,7 @@ from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._exact_check import check_witnessed
-from jaxcert.report._in_words import certified_columns, observed_means
+from jaxcert.report._in_words import observed_means, texts_of
 from jaxcert.report._protocol_check import of_files
 from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.returns._labels import quoted, quoted_condition
@@ -152,7 +152,7 @@ def _print(answer: Answer) -> None:
     """Print the table, the sentence of each row, and why no more is certified."""
     _console.say(_console.heading(answer.data, answer.support, answer.certificates))
     for name, certificate in answer.certificates.items():
-        _console.say("", _console.table(certified_columns(certificate, QUESTIONS[name])), "")
+        _console.say("", _console.table(texts_of(certificate, QUESTIONS[name])), "")
         _console.say(naming(str(certificate), answer.policies, answer.data[0].roles.group))
     _console.say(*reasons(answer))
     _console.say(*_not_shown(answer))

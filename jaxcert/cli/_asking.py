@@ -11,7 +11,7 @@ from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS
 from jaxcert.cli._options import SUPPORT, Command, flag, level, option, options, options_of, several, taking
 from jaxcert.cli._question_options import askable, chosen, not_taken, options_of_questions
-from jaxcert.cli._typed import typed_with
+from jaxcert.cli._typed import refuse_both, typed_with
 from jaxcert.questions._registry import checked_options, usual_questions
 from jaxcert.report import Protocol
 
@@ -81,13 +81,11 @@ class Asking(NamedTuple):
 
         ``strata``: the column of strata, which selects a question.
         """
-        words = [word for word, is_given in (("mean", self.mean), ("each-task", self.each_task)) if is_given]
-        given = [f"--{word}" for word in words] + ["--question"] * (self.question is not None)
-        if len(given) > 1:
-            raise ValueError(f"{' and '.join(given)} are given; expected one of them")
-        question = self.question or (None if words else self._by_options(num_policies, strata))
+        refuse_both("--mean", "--each-task", "--question")
+        word = "mean" if self.mean else "each-task" if self.each_task else ""
+        question = self.question or (None if word else self._by_options(num_policies, strata))
         usual = "mean" if num_policies == 2 and not any(self.numbers.values()) else ""
-        return self._replace(question=question or self._usual(num_policies, "".join(words) or usual))
+        return self._replace(question=question or self._usual(num_policies, word or usual))
 
     def shared(self, count: int) -> "Asking":
         """The settings of each of several answers; any of them fails with probability at most delta (theory page)."""

@@ -187,9 +187,7 @@ def _policies(asked: Planning, reading: dict[str, Any]) -> list[PolicySource]:
 def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, columns: dict[str, str | None]) -> None:
     """Print the plan, with how many tasks to draw from each stratum, and lock it if that is wanted."""
     drawn = {} if columns["strata"] is None else _drawn(found, data[0])
-    _console.say(*filter(None, [found.heading, found.notice]), *told(*data))
-    _console.say("", _console.table(found.table), "")
-    _console.say(*found.remarks)
+    _console.say(*told(*data), str(found))
     if drawn:
         each = ", ".join(f"{count} from {label}" for label, count in drawn.items())
         _console.say(f"Of the {sum(drawn.values())} tasks draw {each}: as often as PILOT has them.")

@@ -13,18 +13,17 @@ from jaxcert.cli._options import flag, option, parameter, several
 from jaxcert.questions import QUESTIONS
 
 
-def check_required(require: float | None, question: Question) -> None:
+def check_required(require: float, question: Question) -> None:
     """Raise ValueError beforehand for a required level that no answer to the question can reach."""
-    if require is None:
-        return
-    if question.certifies_probability and not 0 < require < 1:
-        raise ValueError(f"--require is {require:g}; expected a safety in (0, 1)")
-    if question.rows.certified.startswith("num_") and not (require >= 1 and float(require).is_integer()):
-        raise ValueError(
-            f"--require is {require:g}; expected a number of tasks, as the question {question.name!r} counts"
-        )
-    if not np.isfinite(require):
-        raise ValueError(f"--require is {require:g}; expected a finite number")
+    if question.certifies_probability:
+        fits, expected = 0 < require < 1, "a safety in (0, 1)"
+    elif question.rows.certified.startswith("num_"):
+        fits = require >= 1 and float(require).is_integer()
+        expected = f"a number of tasks, as the question {question.name!r} counts"
+    else:
+        fits, expected = np.isfinite(require), "a finite number"
+    if not fits:
+        raise ValueError(f"--require is {require:g}; expected {expected}")
 
 
 def check_rows(require: float, certificate: Any, question: Question) -> None:

@@ -24,12 +24,11 @@ from jaxcert.monitoring._monitor_state import Evidence, MonitorState, Row, Task,
 
 
 class _Known(NamedTuple):
-    """The contents of a monitor: the declaration, the state, a row for each task, and returns by task label."""
+    """The contents of a monitor: the declaration, the state, and the row of each task by its label."""
 
     declared: Declared
     state: MonitorState
-    rows: list[Row]
-    returns: dict[str, tuple[float, ...]]
+    rows: dict[str, Row]
 
 
 class Monitor:
@@ -123,7 +122,7 @@ class Monitor:
     @property
     def rows(self) -> list[Row]:
         """A row for each task so far."""
-        return self._file.value.rows
+        return [*self._file.value.rows.values()]
 
     @property
     def evidence(self) -> Evidence:
@@ -173,17 +172,14 @@ class Monitor:
 
     def _new(self, given: list[Task]) -> list[Task]:
         """The tasks that are not recorded yet."""
-        new: dict[str, Task] = {}
+        known, new = self._file.value.rows, dict[str, Task]()
         for task in given:
-            known = self._file.value.returns
-            before = known.get(task.label, new[task.label].returns if task.label in new else task.returns)
-            if before != task.returns:
+            before = known.get(task.label) or new.setdefault(task.label, task)
+            if before.returns != task.returns:
                 raise ValueError(
-                    f"task {task.label} is recorded with returns {_few(before)}; expected the same, not "
+                    f"task {task.label} is recorded with returns {_few(before.returns)}; expected the same, not "
                     f"{_few(task.returns)}: a label names one task"
                 )
-            if task.label not in known:
-                new.setdefault(task.label, task)
         return list(new.values())
 
 
@@ -191,16 +187,15 @@ def _after(before: _Known | None, entries: Iterator[Mapping[str, Any]]) -> _Know
     """The contents of a monitor after more entries; its very first entry is the declaration."""
     if before is None:
         declared = declared_in(next(entries, None), {FORMAT: Declared.from_json})
-        before = _Known(declared, declared.state(), [], {})
+        before = _Known(declared, declared.state(), {})
     tasks: dict[str, Task] = {}
     for task in map(read_task, entries):
         check_tasks(before.state.test, [task])
-        if task.label in tasks or task.label in before.returns:
+        if task.label in tasks or task.label in before.rows:
             raise ValueError(f"the task {task.label!r:.40} occurs twice; expected each task once")
         tasks[task.label] = task
     state, rows = rows_after(before.state, list(tasks.values()), len(before.rows))
-    returns = before.returns | {label: task.returns for label, task in tasks.items()}
-    return _Known(before.declared, state, [*before.rows, *rows], returns)
+    return _Known(before.declared, state, before.rows | {row.label: row for row in rows})
 
 
 def _few(returns: tuple[float, ...]) -> str:

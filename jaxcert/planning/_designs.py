@@ -13,7 +13,6 @@ from jaxcert._validation import check_number
 from jaxcert.bounds._bound import Bound, evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics import binomial_cdf
 from jaxcert.numerics._rounding import cast
 from jaxcert.planning._least_tasks import on_rows
@@ -75,8 +74,7 @@ class Kind:
     @property
     def counts_successes(self) -> bool:
         """Whether its method counts successes, so that returns are 0 or 1."""
-        method = METHODS.get(self.arguments.get("method", ""))
-        return method is not None and method.counts_successes
+        return self.enough is not None
 
 
 def _by_level(found: Callable[..., jax.Array], returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
@@ -185,13 +183,12 @@ def all_met(returns: np.ndarray, m: int, betas: np.ndarray, wish: Wish) -> PerTa
     return PerTask(met.astype(np.float32), np.full(met.shape, m, np.int32))
 
 
-# Adding a kind of designs is one line here. Attained levels certify as much as Clopper-Pearson bounds, or more.
+# Adding a kind of designs is one line here; successes need no bound, as attained levels certify as much, or more.
 DESIGNS = {
     kind.name: kind
     for kind in (
         _BETTING,
         _SUCCESSES,
-        _fixed("clopper_pearson", lambda binary: False),
         _SEQUENTIAL,
     )
 }

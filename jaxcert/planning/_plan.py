@@ -19,9 +19,8 @@ class Design:
     """Settings fixed before an experiment; in a plan, with the cost and the expected result.
 
     Attributes:
-        name: ``"betting"`` and ``"clopper_pearson"``, bounds for a fixed number of rollouts; ``"attained"``, numbers of
-            successes; or ``"sequential"``: each task is rolled out until it passes or is given up
-            (``certify_sequential``).
+        name: ``"betting"``, a bound for a fixed number of rollouts; ``"attained"``, numbers of successes; or
+            ``"sequential"``: each task is rolled out until it passes or is given up (``certify_sequential``).
         num_tasks: n.
         num_rollouts: m, rollouts per task; the most for a sequential design.
         beta: failure probability of one lower bound; None where the certificate chooses its levels itself.

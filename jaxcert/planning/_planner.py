@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from jaxcert._types import Array
 from jaxcert._validation import check_number, check_open_unit
 from jaxcert.bounds import betting
-from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import confidence
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._attained import ATTAINED
@@ -120,8 +119,7 @@ def _kinds(names: tuple[str, ...] | None, wish: Wish, source: PilotReturns) -> l
         return [dataclasses.replace(DESIGNS[usual], betas=None)]
     chosen = [choose("design", name, DESIGNS) for name in names or ()]
     for kind in chosen:
-        binary = kind.counts_successes or (kind.name in BOUNDS and BOUNDS[kind.name].binary)
-        if binary and not source.binary:
+        if kind.counts_successes and not source.binary:
             raise ValueError(f"design is {kind.name!r}, for returns of 0 and 1; the pilot has others")
     return chosen or [kind for kind in DESIGNS.values() if kind.suits(source.binary)]
 

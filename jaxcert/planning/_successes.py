@@ -9,6 +9,7 @@ is certified at least. The best c of each case certifies a little more.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -25,17 +26,6 @@ from jaxcert.tables._returns import how_many
 
 # Numbers of trials to look for the fewest among; from 20 on in steps of about a sixth.
 TRIALS = tuple(sorted({*range(1, 21), *(round(20 * 1.17**i) for i in range(1, 26))}))
-
-
-def safety_in(power: float, misses: Any, n: Any, beta: Any, delta: Any) -> np.ndarray:
-    """The safety that is certified in that share of cases, if each of n tasks is a violation with that probability."""
-    misses, n, beta, delta = np.broadcast_arrays(misses, n, beta, delta)
-
-    def often(k: np.ndarray) -> np.ndarray:
-        return (k >= n) | (on_rows(binomial_cdf, np.minimum(k, n), n, misses) >= power)
-
-    k = least_true(often, np.full(n.shape, -1), int(n.max()), low_counts=True)
-    return safety_of(BINOMIAL, k, n, beta, delta)
 
 
 class Levels(NamedTuple):
@@ -57,41 +47,41 @@ def levels_of(num_rollouts: int, threshold: float, delta: Any, dtype: Any, beta:
 
 
 class Prospects(NamedTuple):
-    """Certificates with several numbers of trials [c]: their levels, and the probability that a task misses."""
+    """Certificates like this one with several numbers of trials [c], where each task is drawn from a law."""
 
     levels: Levels  # of each number of trials, [c, levels]
     misses: np.ndarray  # the probability that a task has too few successes, [c, levels]
-    power: float  # the share of cases that counts
 
-    def reached(self, num_tasks: Any) -> np.ndarray:
-        """The safety that n tasks certify in that share of cases, n of shape [..., c]."""
-        n = np.broadcast_to(np.asarray(num_tasks)[..., None], (*np.shape(num_tasks)[:-1], *self.misses.shape))
-        return np.max(safety_in(self.power, self.misses, n, self.levels.levels, self.levels.deltas), axis=-1)
+    @classmethod
+    def of(cls, certificate: Certificate, law: Law, trials: Sequence[int], threshold: float) -> "Prospects":
+        """At their own levels, or at the one that was given."""
+        settings = certificate.delta, certificate.safety.dtype, _given(certificate)
+        rows = [levels_of(m, threshold, *settings) for m in trials]
+        levels = Levels(*(np.stack(arrays) for arrays in zip(*rows, strict=True)))
+        below = on_rows(binomial_cdf, levels.enough[..., None] - 1, np.asarray(trials)[:, None, None], law.chances)
+        return cls(levels, np.sum(below * law.weights, axis=-1))
+
+    def reached(self, num_tasks: np.ndarray) -> np.ndarray:
+        """The safety that n tasks, [..., c], certify in nine of ten cases."""
+        _, levels, deltas = self.levels
+        n, misses, levels, deltas = np.broadcast_arrays(num_tasks[..., None], self.misses, levels, deltas)
+
+        def often(k: np.ndarray) -> np.ndarray:
+            return (k >= n) | (on_rows(binomial_cdf, np.minimum(k, n), n, misses) >= _OFTEN)
+
+        k = least_true(often, np.full(n.shape, -1), int(n.max()), low_counts=True)
+        return np.max(safety_of(BINOMIAL, k, n, levels, deltas), axis=-1)
 
     def limit(self) -> np.ndarray:
         """The limit for more and more tasks, [c]."""
         certain = self.levels.levels >= 1
         return np.max(np.where(certain, 0, 1 - self.misses / np.where(certain, 1, 1 - self.levels.levels)), axis=-1)
 
-    def tasks(self, safety: Any) -> np.ndarray:
-        """The fewest tasks that reach a safety, where one fewer does not, [..., c]; 0 where more do not help."""
-        wanted = np.broadcast_to(np.maximum(safety, 1e-6), np.broadcast_shapes(np.shape(safety), self.limit().shape))
-
-        def holds(n: np.ndarray) -> np.ndarray:
-            return self.reached(n) >= wanted
-
-        return np.where(self.limit() > wanted, least_true(holds, np.zeros(wanted.shape), MOST_TASKS, tries=1), 0)
-
-
-def prospects(
-    law: Law, num_rollouts: Any, threshold: float, *, delta: Any, power: float, dtype: Any, beta: jax.Array | None
-) -> Prospects:
-    """Prospects of certificates with m trials [c], at their own levels or at one."""
-    rows = [levels_of(m, threshold, delta, dtype, beta) for m in num_rollouts]
-    levels = Levels(*(np.stack(arrays) for arrays in zip(*rows, strict=True)))
-    trials = np.asarray(num_rollouts)[:, None, None]
-    below = on_rows(binomial_cdf, levels.enough[..., None] - 1, trials, law.chances)
-    return Prospects(levels, np.sum(below * law.weights, axis=-1), power)
+    def tasks(self, wanted: float) -> np.ndarray:
+        """The fewest tasks that reach a safety above 0, where one fewer does not, [c]; 0 where more do not help."""
+        limit = self.limit()
+        fewest = least_true(lambda n: self.reached(n) >= wanted, np.zeros(limit.shape), MOST_TASKS, tries=1)
+        return np.where(limit > wanted, fewest, 0)
 
 
 # The share of cases in which the proposed number of tasks is enough.
@@ -144,10 +134,8 @@ def _law_of(certificate: Certificate, num_rollouts: int) -> Law | None:
 def _with_prospects(found: Advice, certificate: Certificate, law: Law, m: int) -> Advice:
     """The likely certificates with more tasks, and with more trials."""
     assert found.threshold is not None
-    n, settings = certificate.num_tasks, {"delta": certificate.delta, "power": _OFTEN}
-    settings |= {"dtype": certificate.safety.dtype, "beta": _given(certificate)}
-    wanted, trials = max(found.safety, 1e-6), [m, *(more for more in TRIALS if more > m)]
-    each = prospects(law, trials, found.threshold, **settings)
+    n, wanted, trials = certificate.num_tasks, max(found.safety, 1e-6), [m, *(more for more in TRIALS if more > m)]
+    each = Prospects.of(certificate, law, trials, found.threshold)
     of_many, limit = each.reached(np.full(len(trials), n)), float(each.limit()[0])
     share, tasks = law.share(found.threshold), int(each.tasks(wanted)[0])
     enough = next((more for more, safety in zip(trials, of_many, strict=True) if safety >= wanted), 0)

@@ -1,7 +1,6 @@
 """Readers, writers and plots of certificates; each imports its optional dependencies when it is used."""
 
 from jaxcert.report import check_certificate, check_trials
-from jaxcert.report._curve import step_curve
 from jaxcert.report._document import (
     certificate_document,
     certificate_schema,
@@ -16,7 +15,7 @@ from jaxcert.report._verify import Verification, verify
 from jaxcert.report._writers import certificate_record, write_certificates
 from jaxcert.report.html._report_page import write_report
 from jaxcert.report.plots._axes import save_figure
-from jaxcert.report.plots._curve_plots import plot_certificates, plot_evidence
+from jaxcert.report.plots._curve_plots import plot_certificates, plot_evidence, step_curve
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
 
 __all__ = [

@@ -14,7 +14,7 @@ import jaxlib.version
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._files import content_of, parsed
+from jaxcert._files import content_of, in_file, parsed
 from jaxcert._version import __version__
 from jaxcert.questions import QUESTIONS
 from jaxcert.report.check_certificate import FORMAT, FORMAT_VERSION
@@ -164,40 +164,31 @@ def read_certificate(path: str | PathLike[str]) -> dict[str, Any]:
     """
     content = content_of(path, "a certificate file")
     strict: dict[str, Any] = {"parse_float": _number, "parse_int": _number, "parse_constant": _number}
-    try:
-        document = parsed(content.decode("utf-8"), **strict)
-    except ValueError as error:
-        raise ValueError(
-            f"{path}: is not JSON, or cut short ({error}); expected a certificate file, which comes first"
-        ) from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ValueError(
-            f"{path}: is no certificate file, which comes first, before the returns: "
-            f"expected an object with the format {FORMAT!r}"
-        )
-    if document.get("format_version") != FORMAT_VERSION:
-        version = document.get("format_version")
-        raise ValueError(
-            f"{path}: has the format_version {version!r:.40}; expected the number {FORMAT_VERSION}, which this release "
-            "of jaxcert reads"
-        )
-    wrong = _misfit(document)
-    if wrong is not None:
-        raise ValueError(f"{path}: {wrong}")
+    with in_file(path):
+        try:
+            document = parsed(content.decode("utf-8"), **strict)
+        except ValueError as error:
+            told = f"is not JSON, or cut short ({error}); expected a certificate file, which comes first"
+            raise ValueError(told) from error
+        found = [document.get(name) for name in ("format", "format_version")] if isinstance(document, dict) else []
+        if found != [FORMAT, FORMAT_VERSION]:
+            expected = f"format and format_version {[FORMAT, FORMAT_VERSION]}, which this release reads"
+            told = "is no certificate file, which comes first, before the returns"
+            raise ValueError(f"{told}; expected an object with the {expected}; found {found!r:.80}")
+        _check_form(document)
     return document
 
 
-def _misfit(document: Any) -> str | None:
-    """The place and reason of a deviation from the schema, if there is one."""
+def _check_form(document: Any) -> None:
+    """Raise ValueError for a deviation from the schema, with its place and reason."""
     jsonschema = import_extra("jsonschema_rs", "cli")
     try:
         jsonschema.Draft202012Validator(certificate_schema()).validate(document)
     except jsonschema.ValidationError as error:
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path)
-        return f"{place[1:] or 'the document'}: {error.message[:200]}"
+        raise ValueError(f"{place[1:] or 'the document'}: {error.message[:200]}") from error
     except ValueError as error:  # nested too deeply, or a character that no text has
-        return f"the document: {error}"
-    return None
+        raise ValueError(f"the document: {error}") from error
 
 
 def _number(text: str) -> int | float:

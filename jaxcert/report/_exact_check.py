@@ -37,8 +37,8 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
         returns: the file of returns; for tasks that stop by themselves the log.
 
     Returns:
-        For each row two pairs: For each row, None and its place when its check begins; then whether it is proven, with
-        its sentence or the error.
+        For each row two pairs: None and its place when its check begins; then whether it is proven, with its sentence
+        or the error.
 
     Raises:
         FileNotFoundError: a file is missing.

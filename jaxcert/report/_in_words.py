@@ -32,8 +32,6 @@ def _of_tasks(value: Any, answer: Any) -> str:
     return f"{value} of {answer.num_tasks}"
 
 
-# Longer tables show this many rows at either end.
-_MOST_ROWS, _ENDS = 1000, 10
 _TEXTS = {
     "alpha": Column("worst share", lambda value, _: ceil_figures(value)),
     "threshold": Column("threshold", certified="certified performance", of_difference="certified difference"),
@@ -66,19 +64,6 @@ def texts_of(certificate: Any, question: Question) -> dict[str, list[str]]:
 def level_words(beta: Any) -> str:
     """The level of a task's bound, which may have been chosen for each row; empty for an answer without one."""
     return "" if beta is None else AUTO if beta.ndim else level_figures(beta)
-
-
-def certified_columns(certificate: Any, question: Question) -> dict[str, list[str]]:
-    """The certified statements by columns: all rows, or the first and the last of many, which would be slow to lay
-    out.
-    """
-    columns = texts_of(certificate, question)
-    *names, end = columns
-    count = len(columns[end])
-    if count <= _MOST_ROWS:
-        return columns
-    between = dict.fromkeys(names, "...") | {end: f"{count - 2 * _ENDS:,} rows left out"}
-    return {name: [*texts[:_ENDS], between[name], *texts[-_ENDS:]] for name, texts in columns.items()}
 
 
 def _column_of(name: str, question: Question) -> Column:

@@ -1,14 +1,17 @@
-"""A recorded certificate, computed again from the returns, and its numbers compared up to the effect of rounding."""
+"""A recorded certificate, computed again from the returns; its numbers, up to rounding, and the words they have."""
 
 import contextlib
+import dataclasses
 import importlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
+from jaxcert.certificates import Status
 from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
@@ -145,6 +148,35 @@ def _sizes(data: Sequence[ReturnsFile]) -> np.ndarray:
             above = counts @ (np.asarray(each.returns.values, float) - low) / counts.sum(axis=1)
             values.append((abs(low) + above)[:, None])
     return np.abs(np.concatenate([np.asarray(each, float) for each in values], axis=1))
+
+
+def sentences_of(
+    found: Any, question: Question, rows: Sequence[dict[str, Any]], computed: Sequence[dict[str, Any]]
+) -> list[str]:
+    """The sentences of the stated numbers; of a risk, of the computed one if that claims less."""
+    # A sentence rounds a risk far more coarsely than its error, but not a threshold or a mean that was found.
+    claims = {name: least for name, least in question.rows.claims.items() if name in question.rows.risks}
+
+    def column(name: str) -> list[Any]:
+        least = claims.get(name, lambda stated, _: stated)
+        pairs = [(row[name], other[name]) for row, other in zip(rows, computed, strict=True)]
+        return [None if stated is None else least(stated, here) for stated, here in pairs]
+
+    numbers = {field: _entries(found, field, column(name)) for name, field in question.rows.columns.items()}
+    # An entry of an array of JAX takes far longer to read.
+    recorded = jax.tree.map(np.asarray, dataclasses.replace(found, **numbers))
+    return [recorded._sentence(i) for i in range(len(rows))]
+
+
+def _entries(found: Any, field: str, column: list[Any]) -> jax.Array:
+    """The column as a field of the answer."""
+    values = getattr(found, field)
+    if field == "status":
+        column = [Status[name.upper()].value for name in column]
+    numbers = [np.nan if entry is None else entry for entry in column]
+    # A number that is not finite is none in a record; there is one here.
+    held = np.where(np.isnan(numbers), np.ravel(np.asarray(values)), numbers)
+    return jnp.asarray(held.reshape(values.shape).astype(values.dtype))
 
 
 def told(found: Iterator[tuple[str, Any, Any]], given: str) -> Iterator[str]:

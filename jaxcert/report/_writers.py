@@ -77,7 +77,7 @@ def certificate_record(
         raise ValueError(f"support is given; the question {asked.name!r} has none")
     _check_sample(certificate, asked, data, others)
     policies = names_of([data, *others[:1]]) if data is not None and of_two(certificate) else []
-    rows = _rows(jax.tree.map(np.asarray, certificate), asked, policies, data.roles.group if data else "")
+    group, rows = data.roles.group if data else "", rows_of(jax.tree.map(np.asarray, certificate), asked)
     together = getattr(certificate, "simultaneous", False)
     record = {
         "question": asked.name,
@@ -86,7 +86,7 @@ def certificate_record(
         **({"others": [_data(each, *policies[1 + i :][:1]) for i, each in enumerate(others)]} if others else {}),
         "fixed_beforehand": asked.each,
         "note": _TOGETHER if together else NOTE.format(asked.each) if asked.each else WHOLE,
-        "rows": rows,
+        "rows": [{**row, "sentence": naming(row["sentence"], policies, group)} for row in rows],
     }
     files = [] if data is None else [data, *others]
     return with_witnesses(record, certificate, asked, files) if witness else record
@@ -188,7 +188,3 @@ def _data(data: ReturnsFile, called: str | None = None) -> dict[str, Any]:
 def sizes_of(counts: np.ndarray) -> dict[str, int]:
     """The fewest and the most rollouts of a task, and how many there are in all."""
     return {"min": int(counts.min()), "max": int(counts.max()), "total": int(counts.sum())}
-
-
-def _rows(certificate: Any, question: Question, policies: Sequence[str], group: str) -> list[dict[str, Any]]:
-    return [{**row, "sentence": naming(row["sentence"], policies, group)} for row in rows_of(certificate, question)]

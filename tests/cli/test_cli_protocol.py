@@ -33,7 +33,7 @@ def made(file, seed, *, num_tasks=40, num_rollouts=20):
 
 def test_the_whole_way(folder):
     made("a.npz", 1, num_tasks=30)
-    planned = "--threshold 0.5 --safety 0.7 --delta 0.05 --support 0 1 --max-rollouts 20 --design clopper_pearson"
+    planned = "--threshold 0.5 --safety 0.7 --delta 0.05 --support 0 1 --max-rollouts 20 --design attained"
     digest = run(f"plan a.npz {planned} --lock p.toml").splitlines()[-1].rpartition(" ")[2]
     locked = Protocol.read("p.toml")
     made("b.npz", 2, num_tasks=locked.num_tasks, num_rollouts=locked.num_rollouts)

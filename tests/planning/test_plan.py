@@ -44,18 +44,6 @@ def test_the_cost_of_a_sequential_design_is_that_of_whole_experiments(cheapest):
     assert abs(used.mean() - option.cost) < 5 * used.std() / 10 + 0.02 * option.cost
 
 
-def test_the_power_is_exact_where_the_chance_to_pass_is_known():
-    """Nine tasks of ten always succeed, one always fails: violations are binomial."""
-    pilot = np.ones((50, 1000), np.float32)  # so many that nothing else explains them
-    pilot[:5] = 0
-    found = plan(pilot, threshold=0.7, safety=0.8, designs=("clopper_pearson",), **WISH, **FEW)
-    for design in found.designs:
-        n, risk = design.num_tasks, 0.2 * (1 - design.beta)
-        k = max(k for k in range(n) if stats.binom.cdf(k, n, risk) <= 0.05)
-        assert design.num_violations == k
-        assert design.value == pytest.approx(stats.binom.cdf(k, n, 0.1), abs=1e-5)
-
-
 def test_costs_of_tasks_move_the_plan_to_fewer_tasks():
     settings = {"threshold": 0.5, "safety": 0.8, "designs": ("betting",), **WISH, **FEW}
     plans = (plan(PILOT, cost_per_task=cost, **settings) for cost in (0.0, 5.0))

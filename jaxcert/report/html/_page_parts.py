@@ -19,12 +19,11 @@ from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, level_figures
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions._answers import sampled
-from jaxcert.report._curve import step_curve, thinned
 from jaxcert.report._document import assumptions_of
 from jaxcert.report._in_words import axis_of, column_texts, intervals_of, level_words
 from jaxcert.report._reasons import Sample
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines
-from jaxcert.report.plots._curve_plots import plot_certificates
+from jaxcert.report.plots._curve_plots import plot_certificates, step_curve, thinned
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import span

@@ -14,7 +14,7 @@ from jaxcert.certificates._certificate import naming
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import question_of, rows_of
-from jaxcert.report._in_words import Groups, certified_columns
+from jaxcert.report._in_words import Groups, texts_of
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.report._witnessed_rows import WITNESSES
@@ -129,7 +129,7 @@ def write_report(
         not_about=certificate.not_about,
         sentences=sentences[:MOST_ROWS],
         num_rows=len(sentences),
-        rows=rows_of_table(certified_columns(certificate, asked)),
+        rows=rows_of_table(texts_of(certificate, asked)),
         misses=misses_of(certificate, asked, sample),
         reasons=reasons_of(certificate, asked, sample, advice or (), wanted),
         figure=figure_of(certificate, asked, sample),
