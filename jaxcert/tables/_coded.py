@@ -96,6 +96,8 @@ def of_series(series: Any) -> Coded:
 def _by_arrow(column: Any) -> Coded | None:
     """A column of pyarrow, ten times as fast; None for lists and objects."""
     pa = import_extra("pyarrow", "io")
+    if pa.types.is_null(column.type):
+        return Coded(as_objects([None]), np.zeros(len(column), np.int64))
     try:
         found = column.cast(plain_type(column.type)).dictionary_encode().combine_chunks()
     except pa.ArrowNotImplementedError:

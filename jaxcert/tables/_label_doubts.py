@@ -221,7 +221,11 @@ def sums(it: Labels) -> Found:
     named = {label: listed_words(label) for label in it.labels if is_name(label)}
     of_groups = {label for label, words in named.items() if {*words[:1], *words[-1:]} & WORDS.summaries}
     of_tasks = WORDS.summaries.union(*(words for label, words in named.items() if label not in of_groups))
-    found = (label for label in named if sums_up(label) or (label in of_groups and of_tasks >= {*named[label]}))
+    found = (
+        label
+        for label, words in named.items()
+        if sums_up(label) or words[-1:] == ["total"] or (label in of_groups and of_tasks >= {*words})
+    )
     return next(({"label": label} for label in found), None)
 
 

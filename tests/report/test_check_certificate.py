@@ -384,6 +384,8 @@ NO_NUMBERS = ("nan", "inf", "-Infinity", "1e9999", "1" * 900, "0x10", "1_000", "
           for text in ("a,0,1/999999999\n", "a,0,1/9000000\na,1,1/9000000\n")),
         *((text, r"the table of returns has not each of t, s.* as one column", {**WIDE, "value": value})
           for text, value in (("t,s0,s1\na,1,0\n", "s0,s1,s2"), ("t,s0,s0\na,1,0\n", "s0"), ("t,s0\na,1\n", "s1"))),
+        ("t,s0,s1\na,1,0\n", "its value names a column twice", {**WIDE, "value": "s0,s0"}),
+        ("t,s0,s1\na,1,0\n", "has not each of t, t,s0 as one column", {**WIDE, "value": "t,s0"}),
     ],
 )  # fmt: skip
 def test_tables_that_say_no_numbers_are_refused(text, message, columns):

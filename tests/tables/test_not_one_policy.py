@@ -224,7 +224,7 @@ FOLDERS = [
     ([{"num_env_steps": OF_TASKS}], ""),
     ([ALIKE], ""),
     *(([{}, {n: ["y"] * 600}], f"has other columns than the first file, {n}") for n in ("agent", "policy", "zz")),
-    ([{"policy": pa.nulls(600, pa.string())}, {"policy": ["y"] * 600}], ANOTHER),
+    *(([{"policy": pa.nulls(600, kind)}, {"policy": ["y"] * 600}], ANOTHER) for kind in (pa.string(), pa.null())),
     *(([{name: np.arange(600) % 2}], f"differ in column '{name}'") for name in CONDITIONS),
 ]
 
