@@ -72,15 +72,10 @@ class Design:
         assert self.beta is not None
         return self.beta
 
-    @property
-    def level_words(self) -> str:
-        """Beta by its name; empty where the certificate chooses its levels itself."""
-        return "" if self.beta is None else f"beta {self.beta:.4g}"
-
     def __str__(self) -> str:
         most = "" if self.kind.stopped is None else "at most "
-        rollouts = f"{self.num_tasks} tasks × {most}{self.num_rollouts} rollouts"
-        return ", ".join(filter(None, [rollouts, self.level_words, self.name]))
+        level = "" if self.beta is None else f", beta {self.beta:.4g}"
+        return f"{self.num_tasks} tasks × {most}{self.num_rollouts} rollouts{level}, {self.name}"
 
 
 def table_of(designs: Sequence[Design]) -> dict[str, list[str]]:
@@ -92,7 +87,7 @@ def table_of(designs: Sequence[Design]) -> dict[str, list[str]]:
     def row(one: Design) -> tuple[str, ...]:
         most, value = str(one.num_rollouts), "" if math.isnan(one.value) else shown(one.value)
         rollouts = most if one.kind.stopped is None else f"{one.rollouts_per_task:.1f} (at most {most})"
-        level, allowed = one.level_words.removeprefix("beta "), one.num_violations
+        level, allowed = "" if one.beta is None else f"{one.beta:.4g}", one.num_violations
         first = one.name, str(one.num_tasks), rollouts, level, f"{one.cost:,.0f}", value
         return (*first, shown(one.least), shown(one.pessimistic), "" if allowed is None else str(allowed))
 
