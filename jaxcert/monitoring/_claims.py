@@ -124,6 +124,10 @@ def claim_of_record(record: Mapping[str, Any], *, threshold: float | None = None
     _check_claims(QUESTIONS[name])
     if record.get("others"):
         raise ValueError(_TWO)
+    if lacking := [
+        each for each in ("threshold", "safety", "epsilon") if any(each not in row for row in record["rows"])
+    ]:
+        raise ValueError(f"its rows have no {' and no '.join(lacking)}, as answers to {name!r} have")
     together = record["settings"].get("simultaneous") is True
     found = _claim(record["rows"], record["settings"]["delta"], threshold, together=together)
     row, sure = _chosen(record["rows"], threshold), f"With confidence {confidence(record['settings']['delta'])}"

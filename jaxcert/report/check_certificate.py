@@ -480,14 +480,14 @@ def read_csv(content: bytes, columns: Any) -> tuple[Any, ...]:
     kind, kinds = columns.get("strata", columns["task"]), {}
     for mark in ",;\t":
         header, *rows = [*filter(None, csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True))] or [[]]
-        several = columns["value"].split("/" if "/" in columns["value"] else ",")  # successes and trials; a trial each
-        values = [columns["value"]] if columns["value"] in header else several
+        counts, several = columns["value"].split("/"), columns["value"].split(",")  # successes and trials; a trial each
+        values = [columns["value"]] if columns["value"] in header else counts if len(counts) == 2 else several
         if all(header.count(name) == 1 for name in (*names, kind, *values)) and not {*names} & {*values}:
             break
     else:
         need(False, f"the table of returns has not each of {', '.join([*names, columns['value']])} as one column")
     need(len({*values}) == len(values), "its value names a column twice, whose trials would be counted again")
-    is_wide = len(values) > 1 and "/" not in columns["value"]
+    is_wide = len(values) > 1 and values != counts
     for i, row in enumerate(rows):
         need(len(row) == len(header), f"row {i + 1} of the returns has other columns")
         entries = [row[header.index(name)].strip() for name in (*names[1:], *values)]

@@ -73,7 +73,7 @@ class Columns(NamedTuple):
 
     def is_wide(self, names: Sequence[Any]) -> bool:
         """Whether several columns hold a trial of their row each."""
-        return "/" not in str(self.value) and len(self.of_value(names)) > 1
+        return len(self.of_value(names)) > 1 and len(self.value.split("/")) != 2
 
     def of_task(self, names: Sequence[Any]) -> list[str]:
         """The columns whose entries together are the label of a task."""

@@ -134,6 +134,10 @@ def test_the_other_questions_are_refused_in_words():
         assert question.words in str(caught.value)
     with pytest.raises(ValueError, match=r"question 'mean' .* has no answer that is monitored"):
         claim_of(jaxcert.certify_mean(RETURNS, **SETTINGS))
+    with pytest.raises(ValueError, match="its rows have no epsilon, as answers to 'safety' have"):
+        claim_of_record(
+            {"question": "safety", "settings": {"delta": 0.05}, "rows": [{"threshold": 0.5, "safety": 0.9}]}
+        )
     with pytest.raises(ValueError, match="the question 'other' is not known"):
         claim_of_record({"question": "other", "settings": {}, "rows": []})
 

@@ -361,6 +361,7 @@ HEAD = "task_id,episode_id,total_return\n"
             {**WIDE, "trial": "trial"},
         ),
         ("t;s0;s1;s2\na;0,5;1/2;no\n", [["1/2", 1, 0, 0]], WIDE),
+        ("t,run/1,run/2\na,8,10\n", [[8, 10]], {**WIDE, "value": "run/1,run/2"}),
         ('t;"s0,s1,s2"\na;0,5\n', [["1/2"]], WIDE),
     ],
 )

@@ -52,3 +52,9 @@ def test_counts_without_a_column_of_trials_are_read_in_silence(tmp_path):
     path = tmp_path / "counts.csv"
     path.write_text("task,successes,trials\na,3,5\nb,4,5\n")
     assert read_returns(path, strict=True).columns.trial is None
+
+
+def test_columns_of_trials_may_have_slashes_in_their_names(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("task,run/1,run/2\na,8,10\nb,7,10\n")
+    assert read_returns(path, value="run/1,run/2").returns.tolist() == [[8, 10], [7, 10]]
