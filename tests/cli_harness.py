@@ -56,13 +56,12 @@ def session(script: str, **short: str) -> str:
 
     ``words => part | part``: it is refused, in one line that has these parts; ``->``: it succeeds, without a word on
     stderr; ``~>``, or nothing: it succeeds, with warnings; ``!>``: its exit status is 1. ``^part`` stands first, ``=
-    part`` is all, ``!part`` stands nowhere. ``short``: what words stand for; PROPOSED: what the message before ends
-    with. Returns what was said last.
+    part`` is all, ``!part`` stands nowhere. ``short``: what words stand for. Returns what was said last.
     """
     told = ""
     for line in filter(None, map(str.strip, script.splitlines())):
         words, sign, parts = re.fullmatch(r"(.*?)(?: ([-~!=]>)(?: (.*))?)?", line).groups()
-        for name, text in {"PROPOSED": proposed(told), **short}.items():
+        for name, text in short.items():
             words = re.sub(rf"\b{name}\b", lambda _, text=text: text, words)
         status, out, err = command(*shlex.split(words))
         assert status == _SIGNS[sign], (line, out, err)
@@ -85,11 +84,6 @@ def check_part(part: str, told: str, line: str) -> None:
         "": wanted in told or wanted in flat,
     }
     assert found[kind], (line, part, told)
-
-
-def proposed(message: str) -> str:
-    """The command at the end of a message, without its name."""
-    return message.rpartition("for example: jaxcert ")[2].strip()
 
 
 def table(path: str | Path, header: str, rows: Iterable[Iterable[object]]) -> Path:

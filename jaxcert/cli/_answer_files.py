@@ -32,7 +32,7 @@ from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._returns import names_of
 
 # What begins as a path or an address does, at a word or after a colon, ends as the path of a file, or has two slashes.
-_PATH = re.compile(r"(^|[\s:=])([/~.\\]|[a-zA-Z]:[/\\])|[/\\].*[/\\]|[/\\][^/\\]*[.][a-zA-Z]+[0-9]?$")
+_PATH = re.compile(r"(^|[\s:=])([/~.\\]|[a-zA-Z]:[/\\])|:[^\s/\\]*[/\\]|[/\\].*[/\\]|[/\\][^/\\]*[.][a-zA-Z]+[0-9]?$")
 _CLAIM = "certified with confidence"
 
 

@@ -68,7 +68,7 @@ def _groups(request: Request, file: Path) -> dict[str, Mapping[str, Any]]:
     only = [] if roles["only"] is None else [f"{roles['policy']} = {roles['only']}"]
     if re.search(r"=| in ", by):
         raise ValueError(f"--by {by!r} reads as a condition; expected a column with neither = nor in between words")
-    found = policies_of(file, by, (*roles["where"], *only))
+    found = policies_of(file, by, (*roles["where"], *only), roles["records"])
     return {name: {**roles, "where": (*roles["where"], f"{by} = {name}")} for name in found}
 
 

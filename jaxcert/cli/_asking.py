@@ -11,7 +11,7 @@ from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS
 from jaxcert.cli._options import SUPPORT, Command, flag, level, option, options, options_of, several, taking
 from jaxcert.cli._question_options import askable, chosen, not_taken, options_of_questions
-from jaxcert.cli._typed import refuse_both, typed_with
+from jaxcert.cli._typed import refuse_both
 from jaxcert.questions._registry import checked_options, usual_questions
 from jaxcert.report import Protocol
 
@@ -118,7 +118,7 @@ class Asking(NamedTuple):
             raise ValueError(f"{taken}; expected one of them by --question, or --margin for improvement")
         if not (wanted or numbers):
             needed = f"--{found[0].each}"
-            raise ValueError(f"{needed} missing; expected a number, for example: {typed_with({needed: ['X']})}")
+            raise ValueError(f"{needed} missing; expected a number")
         return (wanted or found)[0].name
 
 

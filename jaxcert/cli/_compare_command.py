@@ -86,7 +86,7 @@ def print_leaderboard(request: Request, read: Callable[..., Any]) -> None:
         data = as_stated(read(**request.roles), asking.support)
         listed, delta = bool(asking.listed), float(asking.delta or 0.0)
         board = Leaderboard(request.numbers, listed, names_of(data), delta, data=data)
-        check_listed(data, board.questions[0], asking, of=board.questions[-1])
+        check_listed(data, board.questions[0], asking)
         show("certifying")
         found = _certified(board, asking)
         write_files(request, found, names=found.names, document=lambda: leaderboard_document(found))

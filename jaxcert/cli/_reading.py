@@ -55,7 +55,7 @@ def sources_of(files: Sequence[Path], reading: Mapping[str, Any], names: str | N
         return [PolicySource(file, called=name) for file, name in zip(files, called, strict=True)]
     if len(files) > 1:
         raise ValueError("--policy is the column of all policies in one file; expected one file")
-    found = policies_of(files[0], policy, reading["where"])
+    found = policies_of(files[0], policy, reading["where"], reading["records"])
     if reading["only"] is not None:
         found = _chosen(found, reading["only"])
     if "" in found:

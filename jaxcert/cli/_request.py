@@ -14,10 +14,9 @@ from jaxcert.certificates import confidence
 from jaxcert.certificates._question import COMMON, Question
 from jaxcert.certificates._registry import defaults
 from jaxcert.cli._asking import Asking, Locked
-from jaxcert.cli._console import as_given
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import check_required, not_taken
-from jaxcert.cli._typed import refuse_both, typed_with
+from jaxcert.cli._typed import refuse_both
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import QUESTIONS
@@ -120,10 +119,11 @@ def together(request: Request, answers: Mapping[str, Answer]) -> str:
     return f"All {len(answers)} groups together: {sure}{'' if of_one_row else ', in each row of the tables by itself'}."
 
 
-_OF_SUPPORT = (
-    ", the smallest and the largest possible return, the same for every policy (returns of bool, and columns such as "
-    "true and false, need none)"
+_SUPPORT = (
+    "--support LOW HIGH, the smallest and the largest possible return, the same for every policy (returns of bool, and "
+    "columns such as true and false, need none)"
 )
+_DELTA = "--delta D, such as 0.05 for confidence 0.95"
 
 
 def completed(
@@ -134,9 +134,12 @@ def completed(
     ``known``: the support that is fixed by the tool that wrote them.
     """
     stated = _stated(question, asking, returns)
-    if missing := _missing(question, stated, known):
-        message = f"{' and '.join(missing)} missing; expected the option{_OF_SUPPORT if '--support' in missing else ''}"
-        raise ValueError(f"{message}; for example: {typed_with(missing)}")
+    of_tool = known and f"--support {known[0]:g} {known[1]:g}, as the tool has it"
+    missing = [of_tool or _SUPPORT] * (question.has_support and stated["support"] is None)
+    if missing := missing + [_DELTA] * (stated["delta"] is None):
+        raise ValueError(
+            f"{' and '.join(each.split()[0] for each in missing)} missing; expected {' and '.join(missing)}"
+        )
     # An open setting takes the default of the question's function.
     kept = [name for name in COMMON if stated[name] is not None or question.chooses_method]
     return {name: stated[name] for name in kept if question.takes(name)}
@@ -151,22 +154,9 @@ def settings_of(question: Question, asking: Asking, data: Sequence[ReturnsFile])
     return completed(question, asking, np.zeros(1))
 
 
-def _missing(question: Question, stated: dict[str, Any], known: tuple[float, float] | None) -> dict[str, list[str]]:
-    """The options that ``completed`` lacks; an unknown support is left to the reader."""
-    support = ["LOW", "HIGH"] if known is None else [f"{end:g}" for end in known]
-    examples = {"--support": support} if question.has_support and stated["support"] is None else {}
-    return examples if stated["delta"] is not None else {**examples, "--delta": ["0.05"]}
-
-
-def check_listed(
-    data: Sequence[ReturnsFile], question: Question, asking: Asking, *, of: Question | None = None
-) -> None:
-    """Raise ValueError unless a list or a sample was chosen, in agreement with the question.
-
-    ``of``: another question asked, whose settings a proposed command needs.
-    """
-    listed, asked = asking.listed, of or question
-    missing = _missing(asked, _stated(asked, asking, data[0].like), data[0].known_support)
+def check_listed(data: Sequence[ReturnsFile], question: Question, asking: Asking) -> None:
+    """Raise ValueError unless a list or a sample was chosen, in agreement with the question."""
+    listed = asking.listed
     refuse_both("--suite", "--sampled")
     if listed is not None and listed != question.listed:
         word, about = ("suite", "new tasks") if listed else ("sampled", "a fixed list of tasks")
@@ -174,19 +164,13 @@ def check_listed(
     made = [each for each in data if each.fixed_list]
     if not made or listed is not None or question.listed:
         return
-    # For two policies on a list, margins are the thresholds.
-    at = ",".join(map(as_given, asking.options.get("margin") or [])) if data[1:] else ""
-    needed = {"--threshold": [at]} if at else {}
-    a_list = typed_with({**missing, **needed, "--suite": []}, without=["--margin"] if data[1:] else [])
-    a_sample = typed_with({**missing, "--sampled": []})
-    alike = (each for each in QUESTIONS.values() if each.listed and each.each == question.each)
-    same = [each for each in alike if each.shortcut == question.shortcut is not None]
-    drawn = "drawn at random from the tasks that new ones come from"
-    if same or len(data) > 1:
-        which = f". Is it the list itself that counts? {a_list}. Or were they {drawn}? {a_sample}"
-    else:
-        which = f", and {question.name!r} asks about new tasks. If they were {drawn}: {a_sample}"
-    raise ValueError(f"{made[0].path}: its tasks are a list that somebody made{which}")
+    alike = [each for each in QUESTIONS.values() if each.listed and each.each == question.each]
+    of_two = "with --threshold in place of --margin, " if question.each == "margin" else ""
+    of_list = f"--suite, {of_two}if the list itself is what counts, or " if alike or len(data) > 1 else ""
+    raise ValueError(
+        f"{made[0].path}: its tasks are a list that somebody made, and {question.name!r} is about new tasks; expected "
+        f"{of_list}--sampled, if they were drawn at random from those that new ones come from"
+    )
 
 
 def _stated(question: Question, asking: Asking, returns: np.ndarray) -> dict[str, Any]:

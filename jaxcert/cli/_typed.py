@@ -1,8 +1,8 @@
-"""The command as it was typed, and corrected commands for error messages."""
+"""The command as it was typed, and commands to be typed."""
 
 import contextvars
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 _TYPED: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("typed", default=())
@@ -11,21 +11,6 @@ _TYPED: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("typed"
 def remember(arguments: Sequence[str]) -> None:
     """Keep the arguments of the command that runs."""
     _TYPED.set(tuple(arguments))
-
-
-def typed_with(added: Mapping[str, Sequence[str]], *, without: Sequence[str] = ()) -> str:
-    """The command that runs, with these options in place of its own, ``without`` others of one value, for a shell."""
-    gone = dict.fromkeys(without, 1) | {option: len(values) for option, values in added.items()}
-    words, num_values = [], 0
-    for word in _TYPED.get():
-        option, joined, _ = word.partition("=")
-        if num_values:
-            num_values -= 1
-        elif option in gone:
-            num_values = 0 if joined else gone[option]
-        else:
-            words.append(word)
-    return shlex.join(["jaxcert", *words, *(each for option, values in added.items() for each in (option, *values))])
 
 
 def refuse_both(*options: str) -> None:

@@ -193,7 +193,7 @@ def read_entries(content: bytes, kind: str, wanted: str = "") -> tuple[list[dict
     """The entries of a log up to the line where its SHA-256 is the wanted one, the last hash, the SHA-256, and later
     lines.
     """
-    lines, seen, chain, found = content.splitlines(keepends=True), sha256(), "", []
+    lines, seen, chain, found = [each + b"\n" for each in content.split(b"\n")[:-1]], sha256(), "", []
     for i, line in enumerate(lines):
         if i > 0 and seen.hexdigest() == wanted:
             return found, chain, wanted, lines[i:]

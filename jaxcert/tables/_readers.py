@@ -167,9 +167,10 @@ def table_in(path: Path, content: bytes, roles: Roles) -> Any:
     return _TABLES[kind.removesuffix(_PACKED)](text, roles)
 
 
-def policies_of(path: Path, policy: str, where: str | Sequence[str] = ()) -> list[str]:
+def policies_of(path: Path, policy: str, where: str | Sequence[str] = (), records: str | None = None) -> list[str]:
     """The policies that a column of a table names, among the rows that are wanted; what is doubted is told later."""
-    roles = Roles(policy=policy, where=conditions(where), given=("task_id", "episode_id", "total_return"))
+    usual = ("task_id", "episode_id", "total_return")
+    roles = Roles(policy=policy, where=conditions(where), records=records, given=usual)
     content = content_of(path, "returns")
     with in_file(path), warnings.catch_warnings(action="ignore", category=UserWarning):
         return policies_in(table_in(path, content, roles), roles)

@@ -127,6 +127,10 @@ class Roles(NamedTuple):
         """The columns of a table with these names; of counts, both names with a slash."""
         if self.successes is not None and (self.trials is None or self.value != Columns().value):
             raise ValueError("successes go with trials (--successes, --trials), and without a value")
+        if self.trials is not None and self.trials in (self.successes, self.value):
+            raise ValueError(
+                f"trials are those of column {self.trials!r:.42}, which is given twice; expected another one"
+            )
         if self.is_rate and self.value == Columns().value and self.value not in names:
             raise ValueError("trials are given; expected successes or their rate as well (--successes, --value)")
         if self.trials is not None:

@@ -128,3 +128,12 @@ def test_a_page_has_a_row_for_each_group(folder):
         BY --report g.html --force --suite --threshold 0.5,0.6 --each-task
         BY --report g.html --force --threshold 0.5 --safety 0.5 => shows thresholds or safeties
     """)
+
+
+def test_records_of_nested_json_have_groups(there):
+    runs = {f"t{i}": {"evals": [{"score": (i + j) % 3 > 0, "kind": "ab"[i % 2]} for j in range(6)]} for i in range(40)}
+    (there / "n.json").write_text(json.dumps({"runs": runs}))
+    session(
+        "certify n.json --records runs.*.evals --task '$1' --trial '' --value score --threshold 0.5 --delta 0.1"
+        " --by kind ~> With confidence 0.95, where kind = a: | With confidence 0.95, where kind = b:"
+    )

@@ -185,14 +185,14 @@ counted as 0
     assert held["data"]["unfinished"] == {"num_rollouts": 1, "counted_as": 0.0}
 
 
-def test_both_commands_that_are_offered_for_benchmarks_work():
+def test_both_ways_of_benchmarks_work():
     written(Path(), TAU, "a.json")
     written(Path(), edited(TAU, 0, "reward", value=0), "b.json")
-    asked = run("compare a.json b.json --delta 0.05 --margin 0 => jaxcert compare")
-    for ending in ("--suite", "--sampled"):
-        words = re.search(rf"jaxcert (compare [^?]*?{ending})\b", asked)[1]
-        assert ("--margin" in words) == (ending == "--sampled")
-        run(f"{words} -> With confidence 0.95")
+    run("""
+        compare a.json b.json --delta 0.05 --margin 0 => expected --suite, with --threshold in place of --margin, if
+        compare a.json b.json --delta 0.05 --margin 0 --sampled -> With confidence 0.95
+        compare a.json b.json --delta 0.05 --threshold 0 --suite -> With confidence 0.95
+    """)
 
 
 def test_policies_of_one_file_are_named_in_their_order():

@@ -72,7 +72,7 @@ def test_what_does_not_fit_is_refused():
         FOLDER --threshold 5 --num-bins 0 => num_bins is 0
         choose d => d: is a folder of Parquet files; expected a file, or jaxcert certify d
         OPEN --threshold 5 --support 0 10 => expected a number in the support (0, 10)
-        OPEN --threshold 5 => --support missing; expected the option, the smallest and the largest possible return
+        OPEN --threshold 5 => --support missing; expected --support LOW HIGH, the smallest and the largest
         FOLDER --threshold 5 --unfinished 0 => Parquet files mark no rollout as unfinished
         FOLDER --threshold 5 --method soft => returns are a summary, without single rollouts
     """)

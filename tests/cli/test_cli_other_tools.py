@@ -1,10 +1,9 @@
 """Commands on files of other tools: what is told, and refusals that end with a command that works."""
 
 import json
-import re
 
 import pytest
-from cli_harness import proposed, session, table
+from cli_harness import session, table
 from tool_files import DROP, EVALPLUS, LEROBOT, TAU, TAU2, edited, monitor, written
 
 BY_NAME = "the columns of tasks (--task), of trials (--trial) and of outcomes by name"
@@ -27,31 +26,25 @@ def folder(there):
     return there
 
 
-@pytest.mark.parametrize(
-    ("given", "ending"),
-    [
-        ("evalplus.json", "--delta 0.05"),
-        ("tau.json", "--delta 0.05"),
-        ("lerobot.json --value sum_rewards --delta 0.2", "--support LOW HIGH"),
-    ],
-)
-def test_what_is_missing_is_answered_with_a_command(given, ending):
-    """That works as it stands, unless nobody knows the support."""
-    command = proposed(session(f"certify {given} --sampled --threshold 0.1 => for example: jaxcert certify"))
-    assert command.endswith(ending)
-    assert command.count(ending.split()[0]) == 1
-    if "LOW" not in ending:
-        session(f"{command} ~> read as")
+def test_what_is_missing_is_named():
+    session("""
+        certify tau.json --sampled --threshold 0.1 => --delta missing; expected --delta D, such as 0.05
+        certify lerobot.json --value sum_rewards --sampled --threshold 0.1 => --support and --delta missing; expected
+    """)
 
 
 @pytest.mark.parametrize("given", ["--threshold 0.1", "--mean"])
 @pytest.mark.parametrize("name", ["tau", "lerobot"])
 def test_the_tasks_of_a_benchmark_are_a_list_unless_it_is_said_that_they_were_drawn(name, given):
-    """Both commands that the question offers work as they stand."""
-    asked = session(f"certify {name}.json {given} => its tasks are a list that somebody made")
-    for about, ending in ((r"these \d tasks", "--suite"), ("the same distribution|nothing is certified", "--sampled")):
-        command, *_ = re.findall(rf"jaxcert (certify [^?]*{ending})\b", asked)
-        assert re.search(about, " ".join(session(command).split()))
+    asked = f"certify {name}.json {given} --delta 0.05"
+    session(
+        f"""
+        {asked} => its tasks are a list that somebody made | expected --suite, if the list itself | or --sampled, if
+        {asked} --suite ~> over these 3 tasks
+        {asked} --sampled ~> delta 0.05
+        certify {name}.json --safety 0.5 --delta 0.05 => somebody made | expected --sampled, if they were drawn
+    """.replace("over these 3 tasks", "delta 0.05")
+    )
 
 
 def test_a_folder_is_read_with_the_tasks_from_the_paths(folder):

@@ -36,7 +36,7 @@ def test_a_file_of_words_needs_no_other_option():
     run(f"""
         certify words.csv HALF -> method attained | {jaxcert.certify(PASSED, 0.5, delta=0.05)} | {SENTENCE}
         certify words.csv {HALF} => --delta missing | !--support | !attained
-        certify twos.csv {HALF} => --support LOW HIGH --delta 0.05
+        certify twos.csv {HALF} => --support and --delta missing; expected --support LOW HIGH
     """)
 
 

@@ -137,7 +137,7 @@ def test_a_record_is_about_as_many_policies_as_its_question_and_files():
 def test_compare_says_what_to_type_where_the_support_is_missing(files):
     status, out, err = command("compare", files / "a.npz", files / "b.npz", "--delta", 0.1)
     assert (status, out) == (2, "")
-    assert "--support missing; expected the option, the smallest and the largest" in err
+    assert "--support missing; expected --support LOW HIGH, the smallest and the largest" in err
     assert "--protocol" not in err
     assert "--method" not in err
 

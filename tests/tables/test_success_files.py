@@ -58,3 +58,13 @@ def test_columns_of_trials_may_have_slashes_in_their_names(tmp_path):
     path = tmp_path / "scores.csv"
     path.write_text("task,run/1,run/2\na,8,10\nb,7,10\n")
     assert read_returns(path, value="run/1,run/2").returns.tolist() == [[8, 10], [7, 10]]
+
+
+@pytest.mark.parametrize("names", ["pi0/successes,OpenVLA/successes", "k/1,k/5", "step100/score,step200/score"])
+def test_columns_with_slashes_of_several_policies_are_no_trials(tmp_path, names):
+    path = tmp_path / "t.csv"
+    path.write_text(f"task,{names}\na,7,10\nb,8,10\n")
+    with pytest.raises(ValueError, match="and no trials of one"):
+        read_returns(path, value=names)
+    with pytest.raises(ValueError, match="which is given twice"):
+        read_returns(path, successes="k", trials="k")
