@@ -478,9 +478,9 @@ def read_csv(content: bytes, columns: Any) -> tuple[Any, ...]:
     names, text = [columns["task"], *filter(None, [columns["trial"]])], content.decode("utf-8-sig")
     tasks, mark, header, rows, values, room = {}, "", [], [], [], _MOST_TRIALS
     kind, kinds = columns.get("strata", columns["task"]), {}
+    counts, several = columns["value"].split("/"), columns["value"].split(",")  # successes and trials; a trial each
     for mark in ",;\t":
         header, *rows = [*filter(None, csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True))] or [[]]
-        counts, several = columns["value"].split("/"), columns["value"].split(",")  # successes and trials; a trial each
         values = [columns["value"]] if columns["value"] in header else counts if len(counts) == 2 else several
         if all(header.count(name) == 1 for name in (*names, kind, *values)) and not {*names} & {*values}:
             break

@@ -97,7 +97,7 @@ def _by_arrow(column: Any) -> Coded | None:
     """A column of pyarrow, ten times as fast; None for lists and objects."""
     pa = import_extra("pyarrow", "io")
     if pa.types.is_null(column.type):
-        return Coded(as_objects([None]), np.zeros(len(column), np.int64))
+        return coded(np.full(len(column), None, object))
     try:
         found = column.cast(plain_type(column.type)).dictionary_encode().combine_chunks()
     except pa.ArrowNotImplementedError:
