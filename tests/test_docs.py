@@ -172,7 +172,7 @@ def unknown(code: str) -> set[str]:
     nodes = list(ast.walk(ast.parse(code)))
     made = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     made |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-    made |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ExceptHandler)}
+    made |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.ExceptHandler)}
     made |= {(node.asname or node.name).split(".")[0] for node in nodes if isinstance(node, ast.alias)}
     return {node.id for node in nodes if isinstance(node, ast.Name)} - made - set(dir(builtins))
 

@@ -103,7 +103,7 @@ def scenario_epsilon(
 
     Returns:
         ``Solution(epsilon, num_valid, feasible)``; epsilon is never below the exact value for the rounded
-        arguments. Its derivatives are taken as 0.
+        arguments, and differentiable in beta and delta wherever K does not change.
 
     Raises:
         ValueError: for k outside 0..n, n < 1, beta or delta outside (0, 1).
@@ -128,14 +128,34 @@ def solve_scenario(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array
 def _solve(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> Solution:
     valid = whole(k, n) & (k < n) & in_unit(beta) & in_unit(delta)
     usual = zip((k, n, beta, delta), (0.0, 1.0, 0.5, 0.5), strict=True)
-    problem = jax.lax.stop_gradient(Problem(*(jnp.where(valid, each, safe) for each, safe in usual)))
+    problem = Problem(*(jnp.where(valid, each, safe) for each, safe in usual))
+    fixed = jax.lax.stop_gradient(problem)
     # The smallest j with t_j > 0, which is non-decreasing in j; beyond the last j if there is none.
-    level_at = lambda j: problem.level(jnp.clip(j, 0, problem.last))  # noqa: E731
-    _, first = halved(lambda j: level_at(j) > 0, jnp.full_like(problem.k, -1), problem.last + 1)
-    feasible = valid & (first <= problem.last)
-    best, spare = search(problem, jnp.minimum(first, problem.last), feasible)
-    epsilon, spare = jnp.where(feasible, best, 1.0), jnp.where(feasible, spare, 0.0)
+    level_at = lambda j: fixed.level(jnp.clip(j, 0, fixed.last))  # noqa: E731
+    _, first = halved(lambda j: level_at(j) > 0, jnp.full_like(fixed.k, -1), fixed.last + 1)
+    feasible = valid & (first <= fixed.last)
+    best, spare = search(fixed, jnp.minimum(first, fixed.last), feasible)
+    spare = jnp.where(feasible, spare, 0.0)
+    epsilon = _with_derivative(problem, jnp.where(feasible, best, 1.0), spare)
     return Solution(epsilon, jnp.where(feasible, n - k - spare, 0.0).astype(jnp.int32), feasible)
+
+
+@jax.custom_jvp
+def _with_derivative(problem: Problem, epsilon: jax.Array, spare: jax.Array) -> jax.Array:
+    """Epsilon itself, with the derivatives in beta and delta of U(k + j; n, t_j) at the j where it is attained."""
+    return epsilon
+
+
+@_with_derivative.defjvp
+def _with_derivative_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
+    (problem, epsilon, j), change = primals, tangents[0]
+    inside = epsilon < 1
+    p = jnp.where(inside, epsilon, 0.5)
+    log_tail, slope, *_ = log_cdf(jnp.minimum(problem.k + j, problem.n - 1), problem.n, p)
+    log_excess, excess_slope, *_ = log_sf(jnp.minimum(j, problem.last), problem.n - problem.k, problem.beta)
+    level_in_beta = -exp(log_excess) * excess_slope / (problem.beta * (1 - problem.beta))
+    level_change = change.delta / (problem.n + 1) + level_in_beta * change.beta
+    return epsilon, jnp.where(inside, p * (1 - p) / (exp(log_tail) * slope) * level_change, 0.0)
 
 
 # --- the method ---------------------------------------------------------------------------------------------------
