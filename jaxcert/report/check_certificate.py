@@ -492,7 +492,7 @@ def read_csv(content: bytes, columns: Any) -> tuple[Any, ...]:
         need(len(row) == len(header), f"row {i + 1} of the returns has other columns")
         entries = [row[header.index(name)].strip() for name in (*names[1:], *values)]
         trial, cells = entries[: -len(values)], entries[-len(values) :]
-        held, key = tasks.setdefault(row[header.index(names[0])], {}), (i,) if is_wide or not trial else (*trial,)
+        held, key = tasks.setdefault(row[header.index(names[0])], {}), (*trial,) or (i,)
         need(key not in held, f"row {i + 1} of the returns: its trial occurs twice")
         point, cells = "." if mark == "," else ",", cells if is_wide else ["/".join(cells)]
         held[key] = [x for cell in cells for x in _outcomes(cell, point, room // len(cells))]

@@ -56,13 +56,15 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     if not len(task.places):
         raise ValueError("has no rows, expected one per rollout")
     width = len(names) if columns.is_wide(rows.names) else 1
-    episode = _trials(rows, columns, task) if width == 1 else None
+    numbered = _trials(rows, columns, task) if width == 1 or columns.trial in rows.names else None
+    episode, row = numbered if width == 1 else None, columns
     columns = columns._replace(trial=None if episode is None else columns.trial)
     others = [name for name in rows.names if name not in {*parts, *names, roles.strata} and rows.names.count(name) == 1]
     twice = dict.fromkeys(str(name) for name in rows.names if rows.names.count(name) > 1)
     values = [rows.column(name) for name in names]
     read = Read(columns, task, episode, others, rows.column, values)
     check_rows(read)
+    check_pairs(dataclasses.replace(read, columns=row, trial=numbered))
     if len(parts) == 1:
         ask_about_labels(task.listed())
         ask_about_unique_labels(read)

@@ -203,6 +203,9 @@ def checked(names: list[Any], roles: Roles, hint: str = "") -> Columns:
         raise ValueError(f"{absent}{hint}; expected {_BY_NAME}")
     if twice:
         raise ValueError(f"has more than one column {', '.join(twice)}; found {found}")
+    read = columns.read(names)
+    if again := next((name for name in read if read.count(name) > 1), None):
+        raise ValueError(f"column {again!r:.42} is given twice; expected it in one role")
     return columns
 
 

@@ -68,3 +68,12 @@ def test_columns_with_slashes_of_several_policies_are_no_trials(tmp_path, names)
         read_returns(path, value=names)
     with pytest.raises(ValueError, match="which is given twice"):
         read_returns(path, successes="k", trials="k")
+
+
+def test_rows_of_several_trials_that_were_read_twice_are_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("task,trial,s0,s1\na,0,1,1\na,1,1,0\na,0,1,1\n")
+    with pytest.raises(ValueError, match="rows 1 and 3 both are task a, trial 0"):
+        read_returns(path, value="s0,s1")
+    with pytest.raises(ValueError, match="column 'task' is given twice"):
+        read_returns(path, task="task,task", value="s0")
