@@ -269,7 +269,7 @@ def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction | No
     (declared, *entries), *_ = read_entries(content, PAIRS)
     names, labels, (low, high) = declared["policies"], declared["labels"], map(exact_number, declared["support"])
     need(isinstance(names, list) and isinstance(labels, list), "its policies or their labels are no list")
-    seen = {as_seen(name).casefold() for name in names if name.isprintable()} - {""}
+    seen = {base.quoted(as_seen(name)).casefold() for name in names if name.isprintable()} - {base.quoted("")}
     is_blinded = (
         {*labels} == {*_BLIND[: len(names)]}
         and len(labels) == len(names)

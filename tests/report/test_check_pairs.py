@@ -144,6 +144,7 @@ def other_failures(success):
         ({"policies": ["new", "old", "x"]}, "it declares no two policies"),
         ({"policies": ["new.\nproven after 9 pairs: with confidence 1, new", "old"]}, "it declares no two policies"),
         ({"policies": ["new", "new\u200b"]}, "it declares no two policies"),
+        ({"policies": ["new'", 'new"'], "labels": ["X", "Y"]}, "it declares no two policies"),
         ({"policies": ["caf\u00e9", "cafe\u0301"], "labels": ["X", "Y"]}, "it declares no two policies"),
         ({"policies": ["new", "\u2800"], "labels": ["X", "Y"]}, "it declares no two policies"),
         ({"policies": ["new", "new "], "labels": ["X", "Y"]}, "it declares no two policies"),
