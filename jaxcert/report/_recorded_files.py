@@ -151,11 +151,18 @@ _Named = tuple[str, str, ReturnsFile]
 
 
 def of_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> tuple[list[str], str]:
-    """Names in statements that belong to files other than the checked ones, in words; and which files have a name that
-    was given by hand, empty for none.
+    """Names in statements that belong to files other than the checked ones, or that look alike, in words; and which
+    files have a name that was given by hand, or outcomes in other columns, empty for none.
     """
-    wrong, told = [], []
+    wrong, told, read = [], [], []
     for policies in _named(document, data):
+        if len({quoted(name) for name, *_ in policies}) < len(policies):
+            wrong.append("its statements name two policies alike")
+        columns = [file.columns.value if file.columns else "" for _, _, file in policies]
+        if len({*columns}) > 1:
+            read += [f"{quoted(name)} by {quoted(each)}" for (name, *_), each in zip(policies, columns, strict=True)]
+            if len({file.path for *_, file in policies}) == 1:
+                wrong.append("its policies are read from different columns of one table")
         sources = [file.policy or file.path.name for _, _, file in policies]
         for (name, recorded, file), source in zip(policies, sources, strict=True):
             recorded = file.policy or recorded
@@ -166,8 +173,9 @@ def of_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]])
         pairs = [(name, recorded, file) for (name, recorded, _), file in zip(policies, files, strict=True)]
         if any(name not in (recorded, file) for name, recorded, file in pairs):
             told += [f"{quoted(name)} is {quoted(file)}" for name, _, file in pairs]
-    names = ", ".join(dict.fromkeys(told))
-    return [*dict.fromkeys(wrong)], f"names as the file has them: {names}" if names else ""
+    names, columns = (", ".join(dict.fromkeys(each)) for each in (told, read))
+    both = [f"names as the file has them: {names}"] * bool(names) + [f"outcomes as read: {columns}"] * bool(columns)
+    return [*dict.fromkeys(wrong)], "; ".join(both)
 
 
 def _named(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> Iterator[list[_Named]]:

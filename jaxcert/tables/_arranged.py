@@ -59,7 +59,7 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     numbered = _trials(rows, columns, task) if width == 1 or columns.trial in rows.names else None
     episode, row = numbered if width == 1 else None, columns
     columns = columns._replace(trial=None if episode is None else columns.trial)
-    own = {*parts, *names, roles.strata, *[columns.trial] * (width > 1)}
+    own = {*parts, *names, roles.strata, *[row.trial] * (width > 1)}
     others = [name for name in rows.names if name not in own and rows.names.count(name) == 1]
     twice = dict.fromkeys(str(name) for name in rows.names if rows.names.count(name) > 1)
     values = [rows.column(name) for name in names]

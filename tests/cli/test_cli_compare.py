@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cli_harness import command, lines_of, refused, session, table
+from report.alterations import altered_record, with_entries
 from tool_files import DROP, TAU, TAU2, edited, written
 
 RNG = np.random.default_rng(0)
@@ -253,3 +254,25 @@ def test_a_table_without_rows_or_with_a_name_twice_has_no_policies(tmp_path, hea
     path = table(tmp_path / "t.csv", header, [("a", "b", 1)] * ("more" in words))
     for asked in (("compare", path, "--policy"), ("certify", path, "--by")):
         assert words in refused(*asked, "policy", "--mean", "--delta", 0.1)
+
+
+def test_policies_that_are_read_from_different_columns_of_one_table_are_no_comparison():
+    """A file says of each policy from which column of outcomes it was read."""
+    rows = [
+        (f"t{i}x", agent, j, int((i + j) % 3 > (agent == "old")), 1)
+        for i in range(20)
+        for agent in ("new", "old")
+        for j in range(4)
+    ]
+    table("r.csv", "task,agent,trial,success,graded", rows)
+    run("""
+        compare r.csv --policy agent --only new,old --value success --mean --delta 0.1 --json c.json -> With confidence
+        verify c.json r.csv -> ^verified
+    """)
+    for change, words in (
+        ({("data", "columns", "value"): "graded"}, "its policies are read from different columns of one table"),
+        ({("data", "called"): "x'", ("others", 0, "called"): "x`"}, "its statements name two policies alike"),
+    ):
+        other = altered_record(Path("c.json"), lambda record, to=change: record.update(with_entries(record, to)))
+        status, out, err = command("verify", other, "r.csv")
+        assert (status, words in out + err) == (1, True), out + err
