@@ -43,6 +43,9 @@ def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
     policies = {name for each in answers.values() for name in each.policies}
     files = [file for each in answers.values() for file in each.data]
     columns = {str(name) for file in files for name in (*(file.columns or ()), *file.roles.used)}
+    are_tasks = any(file.columns and file.columns.task == file.roles.strata for file in files)
+    if are_tasks and request.outputs.report and not request.outputs.names:
+        raise ValueError("--report: strata are labels of tasks, which a page shows with --tasks-in-report alone")
     write_files(
         request,
         found := _groups(request, answers),

@@ -102,10 +102,25 @@ def _check_number(certificate: str | PathLike[str], document: Mapping[str, Any],
     """Raise ValueError unless there are as many files of returns as each certificate is made from."""
     for record in document["certificates"]:
         files = _files_of(record)
+        if record["question"] in QUESTIONS and all(files):
+            _check_metrics(certificate, record, files)
         if record["question"] in QUESTIONS and all(files) and len(files) != given:
             names = [*dict.fromkeys(each["file"] for each in files)]
             made = f"{how_many(len(names), 'file') if names[1:] else 'one file'} of returns, {', '.join(names)}"
             raise ValueError(f"{certificate}: is made from {made}; given are {given}")
+
+
+def _check_metrics(certificate: str | PathLike[str], record: Mapping[str, Any], files: Sequence[Any]) -> None:
+    """Raise ValueError for metrics of a policy that are not of the same rows of the same file."""
+    num_metrics = 0
+    with contextlib.suppress(ValueError):  # wrong requirements are found where the record is computed again
+        num_metrics = len(QUESTIONS[record["question"]].metrics(record["settings"]))
+    files = files[:-1] if "max_weight" in record["settings"] else files  # the last one has the weights of tasks
+    count = len(files) // num_metrics if num_metrics else len(files)
+    rows = [{**each, "columns": None, "roles": {**(each.get("roles") or {}), "value": None}} for each in files]
+    told = [[row["sha256"], row["roles"]] for row in rows]
+    if any(each != told[place % max(1, count)] for place, each in enumerate(told)):
+        raise ValueError(f"{certificate}: its metrics are not of the same rollouts")
 
 
 def _read(

@@ -229,7 +229,8 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
         if (gone := entry.get("withdrawn")) is not None:
             label = next((name for name, held in tasks.items() if gone in held), "")
             is_first = all(exact_number(gone) != each[0] for each in withdrawn)
-            need(label != "" and is_first, f"line {i + 1} of the log withdraws no trial")
+            is_alone = not {"score", "success"} & entry.keys()
+            need(label != "" and is_first and is_alone, f"line {i + 1} of the log withdraws no trial")
             withdrawn.append((exact_number(gone), label, tasks[label][gone], entry["why"]))
             tasks[label][gone] = exact_number(declared["support"][0])
         else:
@@ -286,7 +287,7 @@ def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction | No
     for i, entry in enumerate(entries, start=1):
         number, left, begun, _ = kept[-1]
         if (gone := entry.get("withdrawn")) is not None:
-            is_last = number > 0 and number == exact_number(gone)
+            is_last = number > 0 and number == exact_number(gone) and not {"score", "success"} & entry.keys()
             need(is_last, f"line {i + 1} of the log does not withdraw the last trial")
             kept.pop()
             is_trial = len(kept[-1][1]) == len(left)  # else a policy was dropped, and is in again

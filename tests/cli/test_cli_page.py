@@ -112,3 +112,11 @@ def test_the_command_shown_verifies(tmp_path, monkeypatch):
     out = said(*arguments)
     assert out == "verified: 1 certificate, 1 statement\n"
     assert "<pre>jaxcert verify" not in page(tmp_path, "./-a b.csv", *options[:-3], "--force")
+
+
+def test_strata_that_are_tasks_are_shown_on_request_alone(there):
+    table("g.csv", "task,trial,success", [(f"q{i}", j, int((i + j) % 4 > 0)) for i in range(6) for j in range(8)])
+    session("""
+        ASKED --report q.html => strata are labels of tasks, which a page shows with --tasks-in-report alone
+        ASKED --report q.html --tasks-in-report
+    """, ASKED="certify g.csv --strata task --threshold 0.5 --delta 0.05")  # fmt: skip

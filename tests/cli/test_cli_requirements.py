@@ -77,6 +77,12 @@ def test_a_file_is_verified_and_an_altered_one_is_not(folder):
         (folder / "other.json").write_text(text.replace(old, new))
         run("verify other.json m.csv !>")
 
+    def other_rows(document):
+        document["certificates"][0]["others"][0]["roles"] = {"where": ["light = a"]}
+
+    altered(folder / "c.json", other_rows, name="rows.json")
+    run("verify rows.json m.csv => its metrics are not of the same rollouts")
+
 
 def test_of_two_policies_they_are_about_one_minus_the_other(folder):
     head, *rows = (folder / "m.csv").read_text().splitlines()
