@@ -39,7 +39,7 @@ def taking(
 
 
 def options_of(group: Any, *, without: Collection[str] = ()) -> list[inspect.Parameter]:
-    """The options of a group: a NamedTuple whose defaults are these; ``without``: those that a command lacks."""
+    """The options of a group, a NamedTuple with options as defaults; a command lacks those in ``without``."""
     kinds, given = get_type_hints(group), group._field_defaults.items()
     of_group = [(name, each) for name, each in given if isinstance(each, ParameterInfo) and name not in without]
     return [parameter(name, kinds[name], each) for name, each in of_group]

@@ -186,7 +186,7 @@ def not_run(
 def arranged(kind: Format, found: Rollouts, roles: Roles, *, is_known: bool = True) -> tuple[Returns, dict[str, Any]]:
     """The returns of the value that is wanted, and what else is known of the file.
 
-    Fields beside them are checked as columns of a table; of a format that ``is_known``, those of policies by name.
+    Fields beside them are checked as columns of a table. A format that ``is_known`` has only its policies checked.
     """
     if picked := [each for each in roles.picked if each != "recipe"]:
         raise ValueError(f"is read as {kind.name}, which has no columns for {', '.join(picked)}; expected a table")
