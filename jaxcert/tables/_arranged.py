@@ -61,7 +61,9 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     columns = columns._replace(trial=None if episode is None else columns.trial)
     own = {*parts, *names, roles.strata, *[row.trial] * (width > 1)}
     others = [name for name in rows.names if name not in own and rows.names.count(name) == 1]
-    twice = dict.fromkeys(str(name) for name in rows.names if rows.names.count(name) > 1)
+    measures = [name for name in others if rows.surely_measures(name, task)]
+    others = [name for name in others if name not in measures]
+    twice = [name for name in rows.names if rows.names.count(name) > 1]
     values = [rows.column(name) for name in names]
     read = Read(columns, task, episode, others, rows.column, values)
     check_rows(read)
@@ -81,7 +83,8 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     assert found.rows is not None
     numbers = np.where(found.rows == 0, 0, places[(found.rows - 1) // width] + 1)
     of_tasks = _of_tasks(each for each in read.beside if not each.is_trial)
-    return dataclasses.replace(found, rows=numbers, strata=strata, unread=(*found.unread, *twice), of_tasks=of_tasks)
+    unread = (*found.unread, *dict.fromkeys(map(str, [*measures, *twice])))
+    return dataclasses.replace(found, rows=numbers, strata=strata, unread=unread, of_tasks=of_tasks)
 
 
 def _trials(rows: Rows, columns: Columns, task: Coded) -> Coded | None:
@@ -120,29 +123,28 @@ def arrange(
     """
     names, labels = read.columns, read.task.entries
     check_spelling(labels, f"column {names.task} holds")
-    check_pairs(read)
     how = {"counted": counted, "unfinished": roles.unfinished, "lacking": lacking, "support": support}
     of_rows, totals, num_lacking = outcomes_of_rows(value, names.value, **how)
     tasks = read.task.repeated(len(value.places) // len(read.task.places))
     check_outcomes(names.value, totals, of_rows, dataclasses.replace(read, task=tasks), metric=roles.metric)
     found = padded(tasks.places[of_rows], totals, labels)
-    rows = np.nan_to_num(padded(tasks.places[of_rows], of_rows + 1.0, labels).returns).astype(np.int64)
+    assert found.rows is not None
+    rows = np.where(found.rows == 0, 0, of_rows[found.rows - 1] + 1)
     known = {name: getattr(read, name) for name in ("unread", "constant")}
     known["counted"] = len(of_rows) > len(tasks.places)
     return dataclasses.replace(found, rows=rows, num_unfinished=num_lacking, **known)
 
 
 def padded(tasks: np.ndarray, totals: np.ndarray, labels: np.ndarray) -> Returns:
-    """Returns [n, m] with m the largest number of rollouts, from the index of each rollout's task."""
+    """Returns [n, m] with m the largest number of rollouts, from the index of each rollout's task; as rows, its number."""
     # Missing ones are NaN or, among successes, False: a forgotten mask gives an error, or counts them as failures.
     counts = np.bincount(tasks, minlength=len(labels))
     order = np.argsort(tasks, kind="stable")
-    rows, starts = tasks[order], np.cumsum(counts) - counts
-    columns = np.arange(len(tasks)) - starts[rows]
     where = np.arange(counts.max()) < counts[:, None]
     returns = np.full(where.shape, False if totals.dtype == bool else np.nan)
-    returns[rows, columns] = totals[order]
-    return Returns(returns, None if where.all() else where, labels)
+    numbers = np.zeros(where.shape, np.int64)
+    returns[where], numbers[where] = totals[order], order + 1
+    return Returns(returns, None if where.all() else where, labels, rows=numbers)
 
 
 def _value(names: list[Any], values: list[Coded], columns: Columns, roles: Roles, *, is_wide: bool) -> Coded:

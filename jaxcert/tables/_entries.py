@@ -107,6 +107,8 @@ def as_number(entry: Any) -> float:
 
 def as_text(entry: Any) -> str:
     """The entry as text; a number without trailing zeros."""
+    if type(entry) is int:  # most labels
+        return str(entry)
     number = number_of(entry) if not isinstance(entry, bool) else np.nan
     if np.isfinite(number) and number.is_integer() and abs(number) < 2**53:
         text = str(entry).strip()
