@@ -56,8 +56,8 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     if not len(task.places):
         raise ValueError("has no rows, expected one per rollout")
     width = len(names) if columns.is_wide(rows.names) else 1
-    numbered = _trials(rows, columns, task) if width == 1 or columns.trial in rows.names else None
-    episode, row = numbered if width == 1 else None, columns
+    numbering = _trials(rows, columns, task) if width == 1 or columns.trial in rows.names else None
+    episode, row = numbering if width == 1 else None, columns
     columns = columns._replace(trial=None if episode is None else columns.trial)
     own = {*parts, *names, roles.strata, *[row.trial] * (width > 1)}
     others = [name for name in rows.names if name not in own and rows.names.count(name) == 1]
@@ -67,7 +67,7 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     values = [rows.column(name) for name in names]
     read = Read(columns, task, episode, others, rows.column, values)
     check_rows(read)
-    check_pairs(dataclasses.replace(read, columns=row, trial=numbered))
+    check_pairs(dataclasses.replace(read, columns=row, trial=numbering))
     if len(parts) == 1:
         ask_about_labels(task.listed())
         ask_about_unique_labels(read)
@@ -79,9 +79,10 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
         ask_about_trials_of(episode.listed())
     ask_about_sums_and_gaps(found, episode)
     strata = None if roles.strata is None else _strata_of(roles.strata, rows, task)
-    places = np.arange(len(task.places)) if rows.picked is None else rows.picked
-    assert found.rows is not None
-    numbers = np.where(found.rows == 0, 0, places[(found.rows - 1) // width] + 1)
+    numbers = found.rows
+    if width > 1 or rows.picked is not None:
+        places = np.arange(len(task.places)) if rows.picked is None else rows.picked
+        numbers = _numbered(numbers, np.repeat(places, width))
     of_tasks = _of_tasks(each for each in read.beside if not each.is_trial)
     unread = (*found.unread, *dict.fromkeys(map(str, [*measures, *twice])))
     return dataclasses.replace(found, rows=numbers, strata=strata, unread=unread, of_tasks=of_tasks)
@@ -128,10 +129,10 @@ def arrange(
     tasks = read.task.repeated(len(value.places) // len(read.task.places))
     check_outcomes(names.value, totals, of_rows, dataclasses.replace(read, task=tasks), metric=roles.metric)
     found = padded(tasks.places[of_rows], totals, labels)
-    assert found.rows is not None
-    rows = np.where(found.rows == 0, 0, of_rows[found.rows - 1] + 1)
+    is_counted = len(of_rows) > len(tasks.places)
+    rows = _numbered(found.rows, of_rows) if is_counted else found.rows
     known = {name: getattr(read, name) for name in ("unread", "constant")}
-    known["counted"] = len(of_rows) > len(tasks.places)
+    known["counted"] = is_counted
     return dataclasses.replace(found, rows=rows, num_unfinished=num_lacking, **known)
 
 
@@ -145,6 +146,11 @@ def padded(tasks: np.ndarray, totals: np.ndarray, labels: np.ndarray) -> Returns
     numbers = np.zeros(where.shape, np.int64)
     returns[where], numbers[where] = totals[order], order + 1
     return Returns(returns, None if where.all() else where, labels, rows=numbers)
+
+
+def _numbered(rows: Any, of_rows: np.ndarray) -> np.ndarray:
+    """The numbers of the rows that stand behind others, from 1 on; 0 for none."""
+    return np.append(0, of_rows + 1)[rows]
 
 
 def _value(names: list[Any], values: list[Coded], columns: Columns, roles: Roles, *, is_wide: bool) -> Coded:
