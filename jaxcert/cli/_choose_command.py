@@ -7,11 +7,10 @@ from typing import Any
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
 from jaxcert.cli import _console
-from jaxcert.cli._console import as_given
 from jaxcert.cli._options import argument, reading_of, with_roles, words_of
 from jaxcert.cli._question_options import askable
 from jaxcert.cli._reading import PolicySource, as_stated, read_all
-from jaxcert.cli._typed import in_shell
+from jaxcert.cli._typed import as_given, in_shell
 from jaxcert.returns._labels import quoted
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile
@@ -87,7 +86,13 @@ def _is_allowed(question: Question, files: Sequence[ReturnsFile]) -> bool:
     if needs_whole and any(file.num_unfinished for file in files):
         return False
     fits = question.of_strata if has_strata else not question.takes("strata")
-    return fits and (not of_metrics or bool(files[0].columns and files[0].unread))
+    return fits and (not of_metrics or (bool(files[0].unread) and _can_be_required(question, files[0])))
+
+
+def _can_be_required(question: Question, file: ReturnsFile) -> bool:
+    """Whether a requirement can name its column: it counts no trials, and no blank ends its name."""
+    name = file.columns.value if file.columns and not file.counted else ""
+    return [*question.metrics({"requirements": [f"{name} >= 0"]})] == [name] if name.strip() else False
 
 
 def _command(question: Question, files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> str:

@@ -137,7 +137,7 @@ def arrange(
 
 
 def padded(tasks: np.ndarray, totals: np.ndarray, labels: np.ndarray) -> Returns:
-    """Returns [n, m] with m the largest number of rollouts, from the index of each rollout's task; as rows, its number."""
+    """Returns [n, m] with m the largest number of rollouts, and the number of each, from the index of its task."""
     # Missing ones are NaN or, among successes, False: a forgotten mask gives an error, or counts them as failures.
     counts = np.bincount(tasks, minlength=len(labels))
     order = np.argsort(tasks, kind="stable")

@@ -107,7 +107,7 @@ def running(it: Outcomes) -> Found:
     tasks, trial = it.read.task.places, it.read.trial
     is_known, rises = trial is not None and trial.are_numbers, []
     for rows in _of_first_and_of_all(tasks):
-        numbers = trial.numbers()[trial.places[rows]] if is_known else np.zeros(len(tasks[rows]))
+        numbers = trial.numbers()[trial.places[rows]] if trial is not None and is_known else np.zeros(len(tasks[rows]))
         order = np.lexsort((numbers, tasks[rows]))
         same = np.diff(tasks[rows][order]) == 0
         rises = [np.diff(each[rows][order].astype(np.float64))[same] for each in it.counts]

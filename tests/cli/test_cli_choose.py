@@ -118,3 +118,5 @@ def test_requirements_are_offered_without_the_name_of_a_metric(tmp_path):
     assert all("--requirement 'score >= X in LOW HIGH' --requirement 'METRIC <= X in LOW HIGH'" in x for x in offered)
     path.write_text("\n".join(["task,trial,score", *(row.rpartition(",")[0] for row in rows), ""]))
     assert not any("--requirement" in each for each in _chosen(path)[0])
+    path.write_text("\n".join(["task,trial,score ,score", *rows, ""]))  # a requirement would name the other one
+    assert not any("--requirement" in each for each in _chosen(path, "--value", "score ")[0])

@@ -115,8 +115,14 @@ def test_the_command_shown_verifies(tmp_path, monkeypatch):
 
 
 def test_strata_that_are_tasks_are_shown_on_request_alone(there):
-    table("g.csv", "task,trial,success", [(f"q{i}", j, int((i + j) % 4 > 0)) for i in range(6) for j in range(8)])
-    session("""
-        ASKED --report q.html => strata are labels of tasks, which a page shows with --tasks-in-report alone
-        ASKED --report q.html --tasks-in-report
-    """, ASKED="certify g.csv --strata task --threshold 0.5 --delta 0.05")  # fmt: skip
+    rows = [(f"q{i}", f"q{i}", i % 2, j, int((i + j) % 4 > 0)) for i in range(6) for j in range(8)]
+    table("g.csv", "task,same,room,trial,success", rows)
+    told = "groups or strata are labels of tasks or parts of them, which a page shows with --tasks-in-report alone"
+    session(f"""
+        ASKED --strata task --report q.html => {told}
+        ASKED --strata same --report q.html => {told}
+        ASKED --task room,task --strata task --report q.html => {told}
+        ASKED --by same --report q.html => {told}
+        ASKED --strata task --report q.html --tasks-in-report
+        ASKED --strata room --report r.html
+    """, ASKED="certify g.csv --threshold 0.5 --delta 0.05")  # fmt: skip
