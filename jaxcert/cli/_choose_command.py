@@ -56,7 +56,8 @@ def command(
 
 def _choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> dict[bool, dict[str, str]]:
     """The command of each question about these files by its words, of new tasks and of a list, what they hold first."""
-    found: dict[bool, dict[str, str]] = {listed: {} for listed in (files[0].fixed_list, not files[0].fixed_list)}
+    is_list = any(file.fixed_list for file in files)
+    found: dict[bool, dict[str, str]] = {is_list: {}, not is_list: {}}
     for question in askable(len(files)).values():
         if _is_allowed(question, files):
             found[question.listed][question.words] = _command(question, files, roles)
@@ -99,11 +100,11 @@ def _command(question: Question, files: Sequence[ReturnsFile], roles: Mapping[st
     """The command that asks this question about these files; a tool may fix the support, but the returns never do."""
     # Requirements name their columns.
     words = words_of({**roles, "value": None} if question.takes("requirements") else roles)
-    words += ["--suite"] if question.listed else ["--sampled"] * files[0].fixed_list
+    words += ["--suite"] if question.listed else ["--sampled"] * any(file.fixed_list for file in files)
     words += _naming(question, files[0])
     if question.has_support and not all(is_successes(file.like) for file in files):
-        known = files[0].known_support
-        words += ["--support", *(_ENDS if known is None else map(as_given, known))]
+        known = {file.known_support for file in files}
+        words += ["--support", *(map(as_given, ends) if len(known) == 1 and (ends := known.pop()) else _ENDS)]
     command = "certify" if len(files) == 1 else "compare"
     return in_shell(command, [file.path for file in files], [*words, "--delta", "0.05"])
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from jaxcert.returns._labels import check_printable, quoted
-from jaxcert.tables._coded import Coded, check_labels_whole, coded, combined, crossing, pair_counts
+from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded, combined, crossing, pair_counts
 from jaxcert.tables._column_doubts import check_beside
 from jaxcert.tables._doubts import judge, listed, tell
-from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
+from jaxcert.tables._entries import TAKEN_FOR_TWO, as_seen, as_text, check_spelling
 from jaxcert.tables._label_doubts import (
     ask_about_labels,
     ask_about_parts,
@@ -194,13 +194,16 @@ def _of_tasks(columns: Iterable[Beside]) -> dict[str, dict[Any, str]]:
 
 
 def check_pairs(read: Read) -> None:
-    """Check that each (task, episode) occurs once."""
+    """Check that each (task, episode) occurs once, also spelled in another way, as 0 and 0.0."""
     names, task, episode = read.columns, read.task, read.trial
     if episode is None:
         return
     check_labels_whole(episode, names.trial)
-    if len(pair_counts(task, episode)) < len(task.places):
-        places = combined(task, episode)[1]
+    is_text = episode.entries.dtype.kind in "OUS"  # numbers are spelled once
+    seen = coded(as_objects(map(as_seen, episode.listed())) if is_text else episode.entries)
+    alike = Coded(seen.entries, seen.places[episode.places])
+    if len(pair_counts(task, alike)) < len(task.places):
+        places = combined(task, alike)[1]
         again = int(np.argmax(places != np.arange(len(places))))  # the first pair that has been before
         before, label = int(places[again]), task.listed()[task.places[again]]
         pair = f"{names.task} {label!s:.60}, {names.trial} {episode.listed()[episode.places[again]]}"

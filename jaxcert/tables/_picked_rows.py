@@ -168,7 +168,7 @@ def condition(text: str, names: Sequence[Any]) -> tuple[Any, str, list[str]]:
     """The column of a condition, its sign, and the entries that are meant."""
     known = {str(name): name for name in sorted(names, key=lambda name: -len(str(name)))}
     any_name = "|".join(map(re.escape, known))
-    match = re.fullmatch(rf"\s*({any_name})\s*(!=|==?|in\b)\s*(.*?)\s*", text, re.DOTALL)
+    match = re.fullmatch(rf"\s*?({any_name})\s*(!=|==?|in\b)\s*(.*?)\s*", text, re.DOTALL)
     if match is None:
         name, *rest = re.split(r"!=|=|\bin\b", text)
         check_column(name.strip(), names if rest else [name.strip()])

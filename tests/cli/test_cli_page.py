@@ -84,14 +84,20 @@ def test_a_page_names_neither_tasks_nor_what_a_condition_leaves_out(private, tmp
 
 
 def test_a_page_shows_neither_paths_nor_what_a_file_says_of_its_origin(there):
-    rows = [(i, f"/home/secret/{name}.pt", int(i % 4 > 0)) for i in range(20) for name in ("new", "old")]
-    table("t.csv", "task,policy,success", rows)
+    places = "/home/secret,you/{}.pt", "C:\\secret\\{}.pt"
+    rows = [
+        (i, *(f'"{place.format(name)}"' for place in places), int(i % 4 > 0))
+        for i in range(20)
+        for name in ("new", "old")
+    ]
+    table("t.csv", "task,policy,copy,success", rows)
     write_returns("r.npz", RETURNS, facts={"environment": "/home/secret/envs.py:Pole", "operator": "secret"})
     session("""
-        certify t.csv --policy policy --only /home/secret/new.pt --trial '' --threshold 0.1 --delta 0.1 --report p.html
+        ASKED --policy policy --only /home/secret,you/new.pt --report p.html
+        ASKED --policy copy --only 'C:\\secret\\new.pt' --report w.html
         certify r.npz --support 0 1 --threshold 0.1 --delta 0.1 --report e.html
-    """)
-    for page, shown in (("p.html", "where policy = new.pt"), ("e.html", "r.npz")):
+    """, ASKED="certify t.csv --trial '' --threshold 0.1 --delta 0.1")  # fmt: skip
+    for page, shown in (("p.html", "where policy = new.pt"), ("w.html", "where copy = new.pt"), ("e.html", "r.npz")):
         assert shown in (there / page).read_text()
         assert "secret" not in (there / page).read_text()
 
