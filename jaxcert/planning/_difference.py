@@ -15,12 +15,16 @@ from jaxcert.planning._plan import Design, Plan
 from jaxcert.planning._search import check_trials
 from jaxcert.planning._suite_plan import trials_of
 from jaxcert.returns._prepared import Support, split_support
+from jaxcert.tables import Returns
+from jaxcert.tables._returns import how_many
 
 # The most tasks of an imagined comparison.
 _TASKS = 2048
 # Averages that stand for all that a pilot's rollouts give in other orders.
 _POOL = 4096
 _USUAL_ROLLOUTS = (1, 2, 5, 10, 20)
+# Of a comparison whose size is said unasked: the power, and the most rollouts of a task and returns of a policy.
+_POWER, _MOST_ROLLOUTS, _MOST_RETURNS = 0.9, 100, 2**17
 
 
 def plan_difference(
@@ -112,6 +116,27 @@ def plan_difference(
         power=power,
         own=number if isinstance(a, PilotReturns) else "",
     )
+
+
+def size_that_shows(a: Returns, b: Returns, *, listed: bool, support: Support, delta: float) -> str:
+    """About how much new data like these, on tasks in one order, show that A is better on average; empty if unknown.
+
+    In words. It is unknown of pilots that a plan does not take, of large ones, and where B has unfinished rollouts.
+    """
+    n, m = len(a.tasks), min(a.most_rollouts, _MOST_ROLLOUTS)
+    fits = all(each.has_rollouts and not each.missing and each.strata is None for each in (a, b))
+    sizes = [*a.returns.shape, *b.returns.shape] if fits else [0]
+    if min(sizes) < 2 or n * max(sizes) > _MOST_RETURNS or b.num_unfinished or np.isinf(split_support(support)[1]):
+        return ""
+    most = max(min(_MOST_ROLLOUTS, _MOST_RETURNS // n), 1)
+    given: dict[str, Any] = {"max_rollouts": most} if listed else {"num_rollouts": [m]}
+    known = {"listed": listed, "support": support, "delta": delta, "power": _POWER}
+    found = plan_difference(a.returns, b.returns, 0.0, **known, **given).best
+    if listed:
+        size = f"{found.num_rollouts if found else most} new trials of each task"
+    else:
+        size = f"{found.num_tasks if found else _TASKS:,} new tasks × {how_many(m, 'trial')}"
+    return f"{'about' if found else 'more than'} {size} for power {_POWER}"
 
 
 def _tasks(a: Any, b: Any, wish: Margin, power: float, m: int, seed: int, num_claims: int) -> list[Design]:

@@ -12,6 +12,8 @@ from cli_harness import command, lines_of, refused, session, table
 from report.alterations import altered_record, with_entries
 from tool_files import DROP, TAU, TAU2, edited, written
 
+from jaxcert.planning import plan_difference
+
 RNG = np.random.default_rng(0)
 A = RNG.beta(9, 1, (60, 20)).astype(np.float32)
 B = (0.8 * A).astype(np.float32)
@@ -91,14 +93,26 @@ def test_it_says_why_nothing_is_certified_as_certify_does():
 
 @pytest.mark.parametrize(("kind", "what"), [("--suite", "trials of each task"), ("--sampled", "tasks")])
 def test_what_would_show_a_difference_that_is_not_certified(kind, what):
+    """The number is the one that a plan gives, at the delta of the pair."""
     rng = np.random.default_rng(0)
-    for name, skill in (("a.npz", 0.72), ("b.npz", 0.6)):
-        np.savez(name, returns=rng.random((20, 10)) < skill)
+    returns = {f"{name}.npz": rng.random((20, 10)) < skill for name, skill in (("a", 0.72), ("b", 0.6), ("c", 0.1))}
+    for name, each in returns.items():
+        np.savez(name, returns=each)
+
+    def size(delta):
+        sizes = {"listed": True} if kind == "--suite" else {"num_rollouts": [10]}
+        best = plan_difference(returns["a.npz"], returns["b.npz"], 0.0, delta=delta, **sizes).best
+        if kind == "--sampled":
+            return f"(about {best.num_tasks} new tasks × 10 trials for power 0.9)"
+        return f"({f'about {best.num_rollouts}' if best else 'more than 100'} new trials of each task for power 0.9)"
+
     start = "Not shown: that a.npz is better than b.npz on average. In these data it is by 0.08"
     plan = f"jaxcert plan A --against B --threshold 0{' --suite' if kind == '--suite' else ''} (of one table"
     run(f"""
-        compare a.npz b.npz {kind} --delta 0.05 -> {start}; how many new {what} it takes: {plan}
+        compare a.npz b.npz {kind} --delta 0.05 -> {start} {size(0.05)}; how many new {what} it takes: {plan}
         compare b.npz a.npz {kind} --delta 0.05 -> it is worse by 0.08, so that more of the same would not show it
+        compare b.npz a.npz c.npz {kind} --delta 0.05 -> apart: b.npz and a.npz {size(0.05 / 6)}; how many new {what}
+        compare b.npz a.npz {kind} --delta 0.05 --question ranking -> apart: b.npz and a.npz {size(0.05)}; how many
     """)
     np.savez("b.npz", returns=np.zeros((20, 10), bool))
     run(f"compare a.npz b.npz {kind} --delta 0.05 -> !Not shown")
