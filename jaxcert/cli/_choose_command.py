@@ -1,5 +1,6 @@
 """`jaxcert choose`: show what a file of returns holds and which questions it can answer, without a certificate."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from jaxcert.cli._reading import PolicySource, as_stated, read_all
 from jaxcert.cli._typed import as_given, in_shell
 from jaxcert.returns._labels import quoted
 from jaxcert.returns._prepared import is_successes
+from jaxcert.returns._required import sides_of
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables.folders._parts import holds_parquet
 
@@ -87,13 +89,15 @@ def _is_allowed(question: Question, files: Sequence[ReturnsFile]) -> bool:
     if needs_whole and any(file.num_unfinished for file in files):
         return False
     fits = question.of_strata if has_strata else not question.takes("strata")
-    return fits and (not of_metrics or (bool(files[0].unread) and _can_be_required(question, files[0])))
+    return fits and (not of_metrics or (bool(files[0].unread) and _can_be_required(files[0])))
 
 
-def _can_be_required(question: Question, file: ReturnsFile) -> bool:
+def _can_be_required(file: ReturnsFile) -> bool:
     """Whether a requirement can name its column: it counts no trials, and no blank ends its name."""
     name = file.columns.value if file.columns and not file.counted else ""
-    return [*question.metrics({"requirements": [f"{name} >= 0"]})] == [name] if name.strip() else False
+    with contextlib.suppress(ValueError):  # it has a line break
+        return bool(name.strip()) and [side.metric for side in sides_of([f"{name} >= 0"])] == [name]
+    return False
 
 
 def _command(question: Question, files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> str:
