@@ -78,9 +78,8 @@ def write_files(
     page would show the path of a file.
     """
     wanted, how = request.outputs, {"replace": request.outputs.force}
-    if wanted.report and any(map(_PATH.search, names)):
-        told = "names of policies, groups, strata or columns are paths, which a page does not show"
-        raise ValueError(f"--report: {told}; expected others, of files by --names")
+    if wanted.report:
+        check_shown(names)
     if wanted.record:
         write_whole(wanted.record, document_text(document()), **how)
     if wanted.plot:
@@ -91,6 +90,13 @@ def write_files(
         write_several(wanted.report, found, **_page_of(request, found.data), **how)
     if wanted.to_stdout:
         print(document_text(document()), end="")
+
+
+def check_shown(names: Sequence[str]) -> None:
+    """Raise ValueError for names that are paths of files."""
+    if any(map(_PATH.search, names)):
+        told = "names of policies, groups, strata or columns are paths, which a page does not show"
+        raise ValueError(f"--report: {told}; expected others, of files by --names")
 
 
 def _records(request: Request, answers: Mapping[str, Answer]) -> list[dict[str, Any]]:

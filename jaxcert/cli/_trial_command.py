@@ -1,6 +1,7 @@
 """`jaxcert trial`: an experiment trial by trial, as with a robot, recorded in a log."""
 
 import shlex
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,11 +9,13 @@ import typer
 
 from jaxcert._files import check_suffix, write_whole
 from jaxcert.cli import _console, _trial_texts
+from jaxcert.cli._answer_files import check_shown
 from jaxcert.cli._options import argument, flag, option, options, several, with_group
 from jaxcert.cli._outputs import Outputs, write_plot
-from jaxcert.cli._typed import refuse_both, typed_among
+from jaxcert.cli._typed import in_shell, refuse_both, typed_among
 from jaxcert.report import certificate_document, document_text, trial_records
 from jaxcert.report._exact_check import proof_command
+from jaxcert.report.html._report_page import write_pairs
 from jaxcert.report.plots._curve_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._declared import outcomes_of
@@ -157,11 +160,16 @@ def next_task(log: Path = LOG) -> None:
 
 
 @group.command("status")
-@with_group("outputs", Outputs, without=["witness", "report", "names", "title"])
+@with_group("outputs", Outputs, without=["witness", "names", "title"])
 def trial_status(log: Path = LOG, *, outputs: Outputs) -> None:
-    """Say how far LOG has come, and what is certified so far; of policies --plot draws the evidence after each pair."""
+    """Say how far LOG has come, and what is certified so far; of policies --plot draws the evidence after each pair,
+    and --report writes a page.
+    """
     outputs.check(("LOG", log))
     found = open_trials(log)
+    drawn = [name for name in ("plot", "report") if getattr(outputs, name) is not None]
+    if drawn and isinstance(found, Trials):
+        raise ValueError(f"{log}: --{drawn[0]} is for policies in pairs; of tasks --json writes what is certified")
     if outputs.json is not None:
         if not isinstance(found, Trials):
             proof = f"jaxcert verify {shlex.quote(str(log))}, or {proof_command(log)}"
@@ -171,8 +179,10 @@ def trial_status(log: Path = LOG, *, outputs: Outputs) -> None:
             print(document, end="")
             return
         write_whole(outputs.record, document, replace=outputs.force)
-    if outputs.plot is not None:
-        if isinstance(found, Trials):
-            raise ValueError(f"{log}: --plot is for policies in pairs; of tasks --json writes what is certified")
+    if outputs.report is not None and isinstance(found, PairedTrials):
+        check_shown([log.name, *found.declared.labels])
+        page = {"date": date.today().isoformat(), "verify_command": in_shell("verify", [log.name], [])}
+        write_pairs(outputs.report, found, **_trial_texts.on_page(found), **page, replace=outputs.force)
+    if outputs.plot is not None and isinstance(found, PairedTrials):
         write_plot(outputs.plot, plot_pairs(found), replace=outputs.force)
     _console.say(*_trial_texts.standing(found))
