@@ -9,16 +9,17 @@ import jax.numpy as jnp
 
 from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, task_bounds
-from jaxcert.certificates._arguments import Returns, bound_for, levels_of, padded_rows, thresholds_of
 from jaxcert.certificates._certificate import Certificate, answer, quantity_of
-from jaxcert.certificates._counting import any_of, fields_of_risk, reached, recounted, solved
+from jaxcert.certificates._certify import curve_of_counts
+from jaxcert.certificates._counting import any_of, fields_of_risk, reached, solved
 from jaxcert.certificates._method import BINOMIAL, Method, epsilon_arguments, inflate, whole
 from jaxcert.certificates._question import Question
+from jaxcert.certificates._registry import Returns, bound_for, levels_of, thresholds_of
 from jaxcert.numerics._batches import elementwise, in_blocks, in_front
 from jaxcert.numerics._mixture_limit import sequence_limit
 from jaxcert.numerics._rounding import in_unit
 from jaxcert.returns._prepared import Support
-from jaxcert.returns._sample import Sample, sample_of
+from jaxcert.returns._sample import Sample, padded_rows, sample_of
 
 
 def anytime_epsilon(
@@ -169,6 +170,6 @@ ANYTIME = Question(
     words="on what share of new tasks is the performance at least a threshold, at every moment of the sampling?",
     function=certify_anytime,
     paired=True,
-    curve=functools.partial(recounted, EVERY_MOMENT),
+    curve=functools.partial(curve_of_counts, method=EVERY_MOMENT),
     missing=Certificate.violated,
 )

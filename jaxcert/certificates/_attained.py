@@ -10,9 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds._bound import Bound, finish, rollouts_of, usable
-from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON, successes_of
-from jaxcert.certificates._arguments import divided, part_of
+from jaxcert.bounds._bound import Bound, finish, rollouts_of, successes_of, usable
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._averages import Solve, by_weights, ratios_of
 from jaxcert.certificates._counting import any_of, best_of, count_violations, fields_of_best
 from jaxcert.certificates._levels import (
@@ -35,6 +34,7 @@ from jaxcert.numerics._calibration import local_level
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import complement_down, in_unit
 from jaxcert.numerics._tails import limit
+from jaxcert.returns._prepared import divided, part_of
 from jaxcert.returns._sample import Sample, placed
 
 

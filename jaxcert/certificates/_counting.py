@@ -5,19 +5,16 @@ from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from jaxcert._types import Array, Numeric
+from jaxcert._types import Numeric
 from jaxcert.bounds._bound import Bound, task_bounds
-from jaxcert.certificates._arguments import padded_rows
 from jaxcert.certificates._averages import by_weights, ratios_of
-from jaxcert.certificates._certificate import Certificate, answer
-from jaxcert.certificates._figures import Status, status_where
+from jaxcert.certificates._figures import Status
 from jaxcert.certificates._method import Levels, Method, solve
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import complement_down, complement_up, in_unit, next_down, unit_roundoff
-from jaxcert.returns._sample import Sample, placed, sample_of_numbers
+from jaxcert.returns._sample import Sample, placed
 
 
 def solved(
@@ -29,16 +26,6 @@ def solved(
     counted = _counted if method.tail is None or sample.weights is not None else _counted_soon
     fields = counted(method, bound, *placed((sample, thresholds, beta, delta, known)))
     return {"thresholds": thresholds, "beta": beta, "delta": delta} | fields
-
-
-def recounted(method: Method, certificate: Certificate, lower_bounds: Array, thresholds: Array) -> Certificate:
-    """The certificate of other lower bounds [n] at thresholds [t], by the same settings."""
-    sample, row = sample_of_numbers(np.asarray(lower_bounds)), np.asarray(thresholds)
-    delta = certificate.delta if certificate.level is None else certificate.level
-    fields = solved(method, None, sample, padded_rows(row, sample), certificate.beta, delta)
-    fields |= {name: getattr(certificate, name) for name in ("delta", "level", "low")}
-    words = {name: getattr(certificate, name) for name in ("bound", "method", "quantity", "question", "simultaneous")}
-    return answer(Certificate, fields, sample.num_tasks, len(row), **words)
 
 
 def _count(method: Method, bound: Bound | None, sample: Sample, thresholds, beta, delta, known) -> dict[str, Any]:
@@ -109,6 +96,14 @@ def fields_of_risk(
         "num_valid": n - violations if num_valid is None else num_valid,
         "status": status_where(epsilon < 1, ~(bad_task | bad_threshold | bad_level), feasible, in_range),
     }
+
+
+def status_where(says_something: jax.Array, valid: jax.Array, feasible: Any = True, in_range: Any = True) -> jax.Array:
+    """The first of these that applies, int32: invalid input, infeasible, vacuous, out of range, certified."""
+    status = jnp.where(in_range, Status.CERTIFIED.value, Status.OUT_OF_RANGE.value)
+    status = jnp.where(says_something, status, Status.VACUOUS.value)
+    status = jnp.where(feasible, status, Status.INFEASIBLE.value)
+    return jnp.where(valid, status, Status.INVALID_INPUT.value).astype(jnp.int32)
 
 
 def only_fewer(fields: dict[str, Any], number: Any) -> dict[str, jax.Array]:

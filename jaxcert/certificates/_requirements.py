@@ -8,17 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._types import Array, Numeric
-from jaxcert._validation import is_concrete
+from jaxcert._validation import choose, is_concrete
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._anytime import EVERY_MOMENT
-from jaxcert.certificates._arguments import choose, levels_of
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._certificate import A_MINUS_B, answer, source_of
 from jaxcert.certificates._figures import LISTED
 from jaxcert.certificates._intersection import solved_together
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows
-from jaxcert.certificates._registry import OF_WEIGHTED, proven
+from jaxcert.certificates._registry import OF_WEIGHTED, levels_of, proven
 from jaxcert.certificates._required_metrics import check_declared, metrics_of
 from jaxcert.certificates._requirements_certificate import SIDES, RequirementsCertificate
 from jaxcert.certificates._soft import SOFT
