@@ -72,7 +72,7 @@ soft-risk-not-rounded certificates/_averages.py
 min-for-max-over-levels certificates/_safety_level.py
 - jnp.where(allowed > 0, -reached, jnp.inf)
 + jnp.where(allowed > 0, reached, jnp.inf)
-one-success-too-many numerics/_mixture_limit.py
+one-success-too-many certificates/_anytime.py
 - log_probability(k, n, q)
 + log_probability(k, n + 1, q)
 crossings-off-by-one numerics/_crossing.py
