@@ -93,9 +93,9 @@ inverse-frequencies returns/_strata.py
 any-delta-for-strata certificates/_method.py
 - MOST_DELTA = 0.25
 + MOST_DELTA = 0.75
-all-but-one-in-strata certificates/_counting.py
-- sample.num_tasks - 1
-+ sample.num_tasks
+all-but-one-in-strata certificates/_method.py
+- k < n - 1
++ k < n
 any-requirement-for-all certificates/_intersection.py
 - jnp.all(passes, axis=-3)
 + jnp.any(passes, axis=-3)

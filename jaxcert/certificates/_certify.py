@@ -10,7 +10,7 @@ from jaxcert._types import Array, Numeric
 from jaxcert._validation import choose
 from jaxcert.certificates._certificate import Certificate, answer, quantity_of, source_of
 from jaxcert.certificates._counting import solved
-from jaxcert.certificates._method import Method
+from jaxcert.certificates._method import WITHIN_STRATA, Method
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import (
     METHODS,
@@ -132,7 +132,7 @@ def certify(
     rows = padded_rows(rounded, sample, *((1,) if adds_up else ()))
     is_even = weighted and weighted.even and (sample.is_full or not chosen.counts_successes)
     if is_even:
-        chosen = dataclasses.replace(chosen, within_strata=chosen.tail is not None)
+        chosen = dataclasses.replace(chosen, tail=chosen.tail and WITHIN_STRATA)
         sample = sample.replace(weights=None)
     chooses = weighted is None or chosen.counts_successes
     delta, beta = levels_of(chosen, delta, beta, sample, validate, chooses=chooses)

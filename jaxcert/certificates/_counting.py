@@ -29,8 +29,7 @@ def solved(
 
 
 def _count(method: Method, bound: Bound | None, sample: Sample, thresholds, beta, delta, known) -> dict[str, Any]:
-    fields = (method.count or count_bounds)(method, bound, sample, thresholds, beta, delta, known)
-    return fields | (only_fewer(fields, sample.num_tasks - 1) if method.within_strata else {})
+    return (method.count or count_bounds)(method, bound, sample, thresholds, beta, delta, known)
 
 
 _counted, _counted_soon = jax.jit(_count, static_argnums=(0, 1)), quickly(_count, static_argnums=(0, 1))
@@ -104,15 +103,6 @@ def status_where(says_something: jax.Array, valid: jax.Array, feasible: Any = Tr
     status = jnp.where(says_something, status, Status.VACUOUS.value)
     status = jnp.where(feasible, status, Status.INFEASIBLE.value)
     return jnp.where(valid, status, Status.INVALID_INPUT.value).astype(jnp.int32)
-
-
-def only_fewer(fields: dict[str, Any], number: Any) -> dict[str, jax.Array]:
-    """Certify nothing from this number of violations on."""
-    beyond = fields["num_violations"] >= number
-    epsilon = jnp.where(beyond, 1.0, fields["epsilon"])
-    vacuous = beyond & (fields["status"] == Status.CERTIFIED.value)
-    status = jnp.where(vacuous, Status.VACUOUS.value, fields["status"]).astype(jnp.int32)
-    return {"epsilon": epsilon, "safety": complement_down(epsilon), "status": status}
 
 
 # --- the best of a few levels -------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._certificate import A_MINUS_B, answer, source_of
 from jaxcert.certificates._figures import LISTED
 from jaxcert.certificates._intersection import solved_together
-from jaxcert.certificates._method import BINOMIAL
+from jaxcert.certificates._method import BINOMIAL, WITHIN_STRATA
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows
 from jaxcert.certificates._registry import OF_WEIGHTED, levels_of, proven
 from jaxcert.certificates._required_metrics import check_declared, metrics_of
@@ -131,11 +131,11 @@ def required(
         choose("method", name, OF_WEIGHTED)
         if weights.even and (chosen is SOFT or all(each.has_one_level for each in metrics)):
             metrics[0] = dataclasses.replace(metrics[0], sample=metrics[0].sample.replace(weights=None))
-            chosen = dataclasses.replace(chosen, within_strata=True) if chosen.tail else chosen
+            chosen = dataclasses.replace(chosen, tail=chosen.tail and WITHIN_STRATA)
         else:
             name = f"weighted_{name}"
     delta, level = levels_of(chosen, delta, beta, common, validate, chooses=chooses)
-    used = proven(delta, validate) if chosen.within_strata else delta
+    used = proven(delta, validate) if chosen.tail is WITHIN_STRATA else delta
     fields = solved_together(chosen, metrics, None if listed else level, used, listed=listed) | {"delta": delta}
     ends, bounds = [each.support or (0, 1) for each in sides], [each.bound for each in metrics]
     rows = {
