@@ -58,8 +58,8 @@ def certify_requirements(
             order; the number of rollouts may differ. Or of each two policies, ``paired``: the requirements are then of
             A minus B, with the support of the returns of both. Or all of them with weights of the tasks, ``weighted``,
             or on tasks from strata, ``stratified``.
-        requirements: by the name of each metric ``at_least``, ``at_most`` or ``between``, with the support of returns
-            that are no successes; or lines such as "reward >= 300 in 0 1000", "success >= 0.9".
+        requirements: by the name of each metric ``at_least`` or ``at_most``, or a ``Requirement`` with both ends, with
+            the support of returns that are no successes; or lines such as "reward >= 300 in 0 1000", "success >= 0.9".
         delta: failure probability, in (0, 1); a scalar.
         beta: level of each bound, in (0, 1); a scalar. For "binomial" 0.05 by default, and "auto" takes the best of
             three levels. For "attained" what no level must exceed; by default the best of four is taken. For "soft" as
