@@ -58,7 +58,7 @@ class Rollouts(NamedTuple):
         counted = possible(x, self.low, self.high, False)
         return jnp.where(counted if mask is None else counted & mask, x, self.low) - self.low
 
-    def sum(self, term: Callable[[jax.Array], Sums], *, many: bool = False) -> Sums:
+    def sum(self, term: Callable[[jax.Array], Sums]) -> Sums:
         """The sum of ``term(x - a)`` over the rollouts that count, [...], by ``tree_sum_of``."""
 
         def repeated(x: jax.Array, repeats: jax.Array) -> Sums:
@@ -71,8 +71,8 @@ class Rollouts(NamedTuple):
             return values if mask is None else jax.tree.map(lambda value: jnp.where(mask, value, 0), values)
 
         if self.repeats is not None:
-            return tree_sum_of(repeated, self.x, self.repeats, many=many)
-        return tree_sum_of(once, *((self.x,) if self.mask is None else (self.x, self.mask)), many=many)
+            return tree_sum_of(repeated, self.x, self.repeats)
+        return tree_sum_of(once, *((self.x,) if self.mask is None else (self.x, self.mask)))
 
     def sum_of_groups(
         self,
