@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxcert._types import Array, Numeric
 from jaxcert._validation import choose
-from jaxcert.certificates._certificate import Certificate, answer, quantity_of, source_of
+from jaxcert.certificates._certificate import Certificate, answer, origin_of, quantity_of
 from jaxcert.certificates._counting import solved
 from jaxcert.certificates._method import WITHIN_STRATA, Method
 from jaxcert.certificates._question import Question
@@ -141,8 +141,7 @@ def certify(
     fields = solved(chosen, per_task, sample, rows, beta, used) | {"delta": delta}
     settings: dict[str, Any] = {}
     if weighted:
-        settings = {"source": source_of(weighted), "frequencies": weighted.frequencies or None}
-        settings["question"] = "stratified" if weighted.strata else "weighted"
+        settings = origin_of(weighted) | {"question": "stratified" if weighted.strata else "weighted"}
         if sample.weights is not None and not weighted.strata:
             fields["max_weight"] = sample.weights.largest
     name = chosen.name if sample.weights is None else f"weighted_{chosen.name}"

@@ -17,10 +17,10 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._answer import Answer
 from jaxcert.certificates._averages import capped_mean
 from jaxcert.certificates._batch_axes import STATIC, along
-from jaxcert.certificates._certificate import Status, answer, new_task_from, of_two, quantity_of, source_of
+from jaxcert.certificates._certificate import Status, answer, new_task_from, of_two, origin_of, quantity_of
 from jaxcert.certificates._counting import status_where
 from jaxcert.certificates._figures import LISTED, REWEIGHTED, SAMPLED, ceil_figures, floor_figures, nothing
-from jaxcert.certificates._question import MEAN_ROWS, Question
+from jaxcert.certificates._question import FREQUENCIES, MEAN_ROWS, Question
 from jaxcert.certificates._registry import Returns, default_bound
 from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._elementary import quotient
@@ -53,7 +53,7 @@ class MeanCertificate(Answer):
         num_tasks, question, max_weight: as of ``Certificate``.
         bound: name of the bound over the tasks (static).
         quantity: what the mean is of, in words (static).
-        source: as of ``Certificate``, or "listed" for the mean over a fixed list (static).
+        source, frequencies: as of ``Certificate``, or "listed" for the mean over a fixed list (static).
         num_episodes: k, of successes in a row on a task (static).
     """
 
@@ -67,6 +67,7 @@ class MeanCertificate(Answer):
     quantity: str = dataclasses.field(metadata=STATIC)
     question: str = dataclasses.field(metadata=STATIC)
     source: str = dataclasses.field(default=SAMPLED, metadata=STATIC)
+    frequencies: tuple[str, ...] | None = dataclasses.field(default=None, metadata=STATIC)
     num_episodes: int = dataclasses.field(default=1, metadata=STATIC)
     max_weight: jax.Array | None = None
 
@@ -147,7 +148,7 @@ def bound_over_tasks(
     if not bound.binary:
         needs_width = (bound.needs_width or isinstance(returns, Weighted)) and not capped
         needs = Needs(bound.name, needs_width=needs_width, averages=True, weights=True)
-    words = {"quantity": quantity_of(bound.name, returns), "source": source_of(returns)}
+    words = {"quantity": quantity_of(bound.name, returns), **origin_of(returns)}
     return bound, sample_of(needs, returns, support, where, validate), words
 
 
@@ -160,7 +161,7 @@ def mean_bound(name: str | None, returns: Any) -> Bound:
 
 
 def certified_mean(
-    bound: Bound, sample: Sample, delta: Any, validate: bool, *, worst: tuple[Any, Any] | None = None, **words: str
+    bound: Bound, sample: Sample, delta: Any, validate: bool, *, worst: tuple[Any, Any] | None = None, **words: Any
 ) -> MeanCertificate:
     """The certificate of a sample, with its words.
 
@@ -211,6 +212,6 @@ MEAN = Question(
     function=certify_mean,
     rows=MEAN_ROWS,
     each=None,
-    stratified=True,
+    options=(FREQUENCIES,),
     shortcut="mean",
 )

@@ -18,7 +18,7 @@ from jaxcert.certificates._certificate import EXPECTED_RETURN, Certificate, Stat
 from jaxcert.certificates._counting import status_where
 from jaxcert.certificates._figures import ceil_figures, floor_figures, floor_to, nothing
 from jaxcert.certificates._mean import MeanCertificate, bound_over_tasks, certified_mean
-from jaxcert.certificates._question import MEAN_ROWS, Option, Question
+from jaxcert.certificates._question import FREQUENCIES, MEAN_ROWS, Option, Question
 from jaxcert.certificates._registry import Returns, as_row
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import in_unit, known, unit_roundoff
@@ -231,11 +231,11 @@ CVAR = Question(
     words="what is the mean performance over the worst share of new tasks at least?",
     function=certify_cvar,
     paired=True,
-    stratified=True,
     rows=MEAN_ROWS._replace(columns={"alpha": "alpha", "cap": "cap", **MEAN_ROWS.columns}, share="alpha"),
     each="alpha",
     options=(
         Option("alpha", list, "Shares of the tasks, the worst ones, to certify the mean of", True, check=_check_shares),
         Option("cap", list, "Beyond it a return does not count: one for all shares, or one for each", True),
+        FREQUENCIES,
     ),
 )

@@ -11,7 +11,7 @@ from jaxcert._files import write_whole
 from jaxcert.certificates._answer import plain
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import SAMPLED, SOURCES
-from jaxcert.certificates._question import Question
+from jaxcert.certificates._question import FREQUENCIES, Question
 from jaxcert.certificates._registry import AUTO
 from jaxcert.questions import question_of, rows_of
 from jaxcert.questions._answers import sampled
@@ -24,6 +24,7 @@ from jaxcert.tables._returns import names_of
 
 # Fields of an answer that describe it, where it has them.
 _DESCRIBED = ("bound", "method", "simultaneous")
+_GIVEN = ("max_weight", FREQUENCIES.name)  # of weights and of strata, where they were given
 _TOGETHER = "All rows hold together, so that one may be chosen after a look at them."
 
 
@@ -127,9 +128,10 @@ def _check_sample(
     certificate: Any, question: Question, data: ReturnsFile | None, others: Sequence[ReturnsFile]
 ) -> None:
     """Raise ValueError unless the answer is about as many policies as the question and the files."""
-    source, known = getattr(certificate, "source", SAMPLED), None if data is None else data.strata
-    read_again = question.takes("strata") or (known is not None and source == stratified(known, known.tolist()).strata)
-    if source not in SOURCES and not read_again:
+    source = getattr(certificate, "source", SAMPLED)
+    known = None if data is None or data.strata is None else data.strata.tolist()
+    has_strata = source not in SOURCES and not question.takes("strata")
+    if has_strata and (known is None or source != stratified(known, known, frequencies=certificate.frequencies).strata):
         told = f"certificate is of tasks from strata, the question {question.name!r} has a record of these"
         raise ValueError(f"{told} with their frequencies in a file that names the stratum of each task")
     num_weights = int(getattr(certificate, "max_weight", None) is not None)
@@ -148,7 +150,7 @@ def _check_sample(
 def _settings(certificate: Any, support: tuple[float, float] | None, question: Question) -> dict[str, Any]:
     """The computation: the settings that the question records, and fields that describe the answer."""
     described = [name for name in _DESCRIBED if hasattr(certificate, name)]
-    described += ["max_weight"] if getattr(certificate, "max_weight", None) is not None else []
+    described += [name for name in _GIVEN if getattr(certificate, name, None) is not None]
     fields = dict.fromkeys([*question.settings, *described])
     return (
         {name: _setting(name, getattr(certificate, name)) for name in fields}

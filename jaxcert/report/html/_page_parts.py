@@ -16,7 +16,7 @@ from jaxcert._version import __version__
 from jaxcert.certificates import Certificate, Status, ceil_figures, confidence
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, level_figures
-from jaxcert.certificates._question import Question
+from jaxcert.certificates._question import FREQUENCIES, Question
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions._answers import sampled
 from jaxcert.report._document import assumptions_of
@@ -75,7 +75,7 @@ def settings_table(certificate: Any, question: Question, sample: Sample) -> dict
     support, of_tasks = sample.support, question.curve is not None or question.missing is not None
     # Settings that have neither a row nor a column of their own. The row of tasks says how many.
     known = {"tasks", "bound", "method", "beta", "delta", *question.rows.columns.values()}
-    others = [name for name in question.settings if name not in known]
+    others = [name for name in question.settings if name not in known] + [FREQUENCIES.name] * question.of_strata
     shown = {
         "tasks": str(certificate.num_tasks),
         **{f"rollouts per task{of}": rollouts_of(count) for of, count in by_policy(sample.counts)},
