@@ -60,7 +60,7 @@ def certify_band(
             lower bounds [..., n], where it has its steps; for "attained_levels" 0.005, 0.01, ..., 0.995.
         support, bound, where, validate: as in ``certify``, which warns of the same thresholds.
         delta: failure probability of all thresholds together, in (0, 1); a scalar. One that is traced, and cannot be
-            read, is divided by the union bound, eta = delta / n, as for more than 10^4 tasks.
+            read, is divided by the union bound: eta = delta / n.
         beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default, but for successes, an array
             of bool: "attained_levels" has none. Numbers 0 and 1 with a support are successes by bound "clopper_pearson"
             and a beta of "auto", as in ``certify``.

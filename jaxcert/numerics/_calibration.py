@@ -101,8 +101,9 @@ class LeastFavourable:
 
 # How close to delta the probability is where the search ends, and after how many steps it ends anyway.
 _CLOSE, _MOST_SECANTS = 2e-7, 30
-# Beyond this number of tasks the union bound is taken, as the search takes minutes.
-_MOST_TASKS = 10_000
+# Up to this number of tasks, each count is a step of the recursion; with more, a step takes all counts within this
+# number of standard deviations. Beyond the last number the union bound is taken, as the search takes minutes.
+_SINGLE_STEPS, _STANDARD_DEVIATIONS, _MOST_TASKS = 10_000, 0.03, 100_000
 
 
 @functools.lru_cache(maxsize=4096)
@@ -117,12 +118,12 @@ def local_level(num_tasks: int, delta: float) -> float:
     found = math.nextafter(delta / num_tasks, 0.0)
     if not 1e-100 <= delta <= 0.999 or num_tasks > _MOST_TASKS:
         return found
-    world, counts = Crossing(num_tasks, delta), np.arange(num_tasks)
+    world, (first, end) = Crossing(num_tasks, delta), _steps(num_tasks)
     near, before, wanted = None, None, math.log(delta * (1 - _CLOSE / 2))
     level = delta / (1 + 5 * math.log(num_tasks))
     for _ in range(_MOST_SECANTS):
-        near = world.boundary(counts, level, near)
-        failure = world.probability(counts, near)
+        near = world.boundary(first, level, near)
+        failure = world.probability(end, near)
         found = max(found, level) if failure <= delta else found
         if delta * (1 - _CLOSE) <= failure <= delta:
             break
@@ -132,3 +133,16 @@ def local_level(num_tasks: int, delta: float) -> float:
         level = min(math.exp(here[0] + (wanted - here[1]) / slope), delta)
         before = here
     return found
+
+
+def _steps(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Counts 0, ..., n - 1 in groups: the first and the last one of each.
+
+    At most k numbers up to U(k) for some k of a group: then there are at most its last k of them up to its first U(k).
+    """
+    k = np.arange(n)
+    if n <= _SINGLE_STEPS:
+        return k, k
+    share = 1 / np.maximum(_STANDARD_DEVIATIONS * np.sqrt(k * ((n - k) / n)), 1)
+    first = np.flatnonzero(np.diff(np.floor(np.cumsum(share)), prepend=0.0))
+    return k[first], np.append(k[first[1:] - 1], n - 1)

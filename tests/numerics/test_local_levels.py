@@ -68,7 +68,14 @@ def test_it_is_between_the_union_bound_and_delta(n, delta):
     assert local_level(1, delta) == pytest.approx(delta, rel=1e-6)
 
 
-@pytest.mark.parametrize(("n", "delta"), [(10, 1e-200), (10, 0.9999), (10_001, 0.01)])
+def test_groups_of_counts_lose_little(monkeypatch):
+    whole = local_level(3000, 0.01)
+    monkeypatch.setattr(_calibration, "_SINGLE_STEPS", 100)
+    monkeypatch.setattr(_calibration, "_STANDARD_DEVIATIONS", 0.1)
+    assert 0.8 * whole < local_level.__wrapped__(3000, 0.01) < whole
+
+
+@pytest.mark.parametrize(("n", "delta"), [(10, 1e-200), (10, 0.9999), (100_001, 0.01)])
 def test_what_is_not_calibrated_falls_back_to_the_union_bound(n, delta):
     assert local_level(n, delta) == np.nextafter(delta / n, 0)
 
