@@ -16,7 +16,6 @@ from typer.core import TyperCommand, TyperGroup
 
 import jaxcert
 from jaxcert._files import unreadable
-from jaxcert.cli._typed import remember
 
 # Each is the function `command` of its own module, which is imported, with JAX, when the command runs or prints help.
 _COMMANDS = (
@@ -64,7 +63,6 @@ _UsageError = cast(Any, next(base for base in typer.BadParameter.__mro__ if base
 
 def execute(arguments: Sequence[str]) -> int:
     """Run one command; every expected failure becomes one line on stderr and an exit status."""
-    remember(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a file name may contain any character
     try:

@@ -1,4 +1,4 @@
-"""Output to the terminal: lines, tables of certificates, progress. Every figure is rounded to the safe side."""
+"""Output to the terminal: lines, tables, answers, progress. Every figure is rounded to the safe side."""
 
 import contextlib
 import sys
@@ -7,11 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.certificates import ceil_figures
-from jaxcert.certificates._certificate import of_two
+from jaxcert.certificates import Status, ceil_figures, confidence
+from jaxcert.certificates._certificate import naming, of_two
+from jaxcert.certificates._question import MEAN_ROWS
 from jaxcert.cli._reading import told
+from jaxcert.cli._request import Answer, Request
+from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._in_words import level_words
+from jaxcert.report._in_words import level_words, observed_means, texts_of
+from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
+from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, span
 
@@ -83,3 +88,69 @@ def table(columns: Mapping[str, Sequence[str]]) -> str:
     rule = "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
     rule = "-" if rule.encode(sys.stdout.encoding or "utf-8", "replace") == b"?" else rule
     return "\n".join([heading, rule * len(heading), *lines])
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+def print_answers(request: Request, answers: Mapping[str, Answer]) -> None:
+    """Print the answers, one for each group of rows if a column names groups, and their joint confidence."""
+    for group, answer in answers.items():
+        say(*([] if request.by is None else [quoted_condition(f"{request.by} = {group}")]))
+        _print(answer)
+        say(*([] if request.by is None else [""]))
+    say(*filter(None, [together(request, answers)]))
+
+
+def together(request: Request, answers: Mapping[str, Answer]) -> str:
+    """How the answers of all groups hold together; empty for a single one."""
+    if len(answers) < 2:
+        return ""
+    of_one_row = all(each.status.size == 1 for found in answers.values() for each in found.certificates.values())
+    sure = f"with confidence {confidence(float(request.asking.delta or 0))}, every statement holds"
+    return f"All {len(answers)} groups together: {sure}{'' if of_one_row else ', in each row of the tables by itself'}."
+
+
+def _print(answer: Answer) -> None:
+    """Print the table, the sentence of each row, and why no more is certified."""
+    say(heading(answer.data, answer.support, answer.certificates))
+    for name, certificate in answer.certificates.items():
+        say("", table(texts_of(certificate, QUESTIONS[name])), "")
+        say(naming(str(certificate), answer.policies, answer.data[0].roles.group))
+    say(*reasons(answer))
+    say(*_not_shown(answer))
+
+
+def how_many_show(*, listed: bool) -> str:
+    """Which plan says how much more data a difference takes."""
+    what, kind = ("trials of each task", " --suite") if listed else ("tasks", "")
+    of_one_table = "of one table in place of B: --policy COLUMN --only A,B"
+    return f"how many new {what} it takes: jaxcert plan A --against B --threshold 0{kind} ({of_one_table})"
+
+
+def _not_shown(answer: Answer) -> Iterator[str]:
+    """Say by how much A was better on average, if that was asked and not certified."""
+    for question, found in answer.answered if answer.policies else ():
+        means = observed_means(answer.data)
+        is_open = question.rows is MEAN_ROWS and found.status != Status.INVALID_INPUT and float(found.mean) < 0
+        if means is None or not is_open:
+            continue
+        (a, b), ahead = map(quoted, answer.policies), float(means.mean())
+        said = f"Not shown: that {a} is better than {b} on average. In these data it is"
+        if ahead > 0:
+            yield f"{said} by {ahead:.3g}; {how_many_show(listed=question.listed)}."
+        else:
+            how = f"worse by {-ahead:.3g}" if ahead else "equal"
+            yield f"{said} {how}, so that more of the same would not show it; the other way round, name {b} first."
+
+
+def reasons(answer: Answer) -> Iterator[str]:
+    """Say why no more is certified: a line for each row that misses, if the reason is known."""
+    sample = Sample(np.empty(0), answer.support, answer.data, policies=answer.policies)
+    for name, certificate in answer.certificates.items():
+        entries = answer.advice.get(name, ())
+        for what, why in reasons_of(certificate, QUESTIONS[name], sample, entries, answer.request.wanted):
+            yield f"Why not {what}: {why}."
+        if name in answer.advice and len(entries) < certificate.status.size:
+            missing = misses(certificate, safety=answer.request.wanted).sum()
+            yield f"Advice for the first {MOST_REASONS} of {missing} rows that miss."

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 import typer
 
 from jaxcert._files import check_suffix, write_whole
-from jaxcert.cli import _console, _trial_texts
+from jaxcert.cli import _console, _trial_texts, refuse_both, typed_among
 from jaxcert.cli._options import argument, flag, option, options, several, with_group
 from jaxcert.cli._outputs import Outputs, write_plot
-from jaxcert.cli._typed import refuse_both, typed_among
 from jaxcert.report import certificate_document, document_text, trial_records
 from jaxcert.report._exact_check import proof_command
 from jaxcert.report.plots._curve_plots import plot_pairs

@@ -166,8 +166,8 @@ class Groups(NamedTuple):
 
     @property
     def data(self) -> list[ReturnsFile]:
-        """The first file of each."""
-        return [files[0] for files in self.files]
+        """The first file of each, of two policies of both."""
+        return [file for files in self.files for file in files[: len(self.policies) or 1]]
 
     @property
     def table(self) -> dict[str, list[str]]:
