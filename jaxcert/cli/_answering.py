@@ -24,8 +24,8 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report import certificate_document, certificate_record, plot_certificates, write_report
 from jaxcert.report._exact_check import check_witnessed
-from jaxcert.report._in_words import Groups
 from jaxcert.report._protocol_check import of_files
+from jaxcert.report.html._report_page import Groups
 from jaxcert.report.plots._axes import drawing
 from jaxcert.report.plots._curve_plots import curve_or_rows
 from jaxcert.tables import ReturnsFile
@@ -207,16 +207,17 @@ def _axes(request: Request, answers: Mapping[str, Answer], found: Groups) -> Any
 
 def _write_page(request: Request, answer: Answer, path: Path, **how: Any) -> None:
     """The page of a single answer."""
-    policies: Any = answer.policies or None
     ((name, first),), (own, *others) = answer.certificates.items(), in_one_order(*answer.of_policies)
     if isinstance(own, ReturnsFile) and own.columns and request.metrics:  # as its column the page names all of them
         own = replace(own, columns=own.columns._replace(value=", ".join(request.metrics)))
+    tasks: Any = own.tasks if request.outputs.names else None
+    policies: Any = answer.policies or None
     write_report(
         path,
         first,
         returns=own,
         support=answer.support,
-        tasks=own.tasks if request.outputs.names else None,
+        tasks=tasks,
         wanted=request.wanted,
         advice=answer.advice.get(name),
         against=others[0] if others else None,

@@ -14,8 +14,8 @@ from jaxcert.cli._reading import told
 from jaxcert.cli._request import Answer, Request
 from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._in_words import level_words, observed_means, texts_of
-from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
+from jaxcert.report._in_words import MOST_REASONS, Sample, level_words, reasons_of, texts_of
+from jaxcert.report.plots._interval_plot import observed_means
 from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, span

@@ -20,7 +20,7 @@ from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import Protocol
-from jaxcert.report._reasons import MOST_REASONS
+from jaxcert.report._in_words import MOST_REASONS
 from jaxcert.returns._prepared import is_successes
 from jaxcert.returns._sample import declared_support
 from jaxcert.tables import ReturnsFile

@@ -1,22 +1,27 @@
-"""Answers as people read them: their columns as text, and rows by name."""
+"""Answers as people read them: their columns as text, and why a row says no more, on a page and in a terminal."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from jaxcert._types import Array
 from jaxcert.certificates import Status, ceil_figures, floor_figures, floor_to
 from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._figures import ceil_to, level_figures
-from jaxcert.certificates._question import MEAN_ROWS, Question
+from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS
+from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
+from jaxcert.planning import Advice
+from jaxcert.planning._advice import is_explained, misses
+from jaxcert.planning._least_tasks import least_number
 from jaxcert.questions._answers import fields_of_rows
-from jaxcert.report.plots._interval_plot import Interval
-from jaxcert.returns._labels import quoted
+from jaxcert.report._recompute import precision
+from jaxcert.returns import paired
+from jaxcert.returns._prepared import Support
 from jaxcert.tables import Returns
-from jaxcert.tables._aligned import in_one_order
-from jaxcert.tables._readers import ReturnsFile
+from jaxcert.tables._returns import how_many
 
 
 class Column(NamedTuple):
@@ -91,120 +96,128 @@ def column_texts(certificate: Any, question: Question, name: str) -> list[str]:
     return [text(entry if name == "beta" else entry.item(), certificate) for entry in entries]
 
 
-# --- by name -------------------------------------------------------------------------------------------------------
+# --- why no more -----------------------------------------------------------------------------------------------------
 
-# A mean that was rounded down to single precision reaches the threshold that it was.
-_ROUNDING = 1e-6
-
-
-def observed_means(data: Sequence[Returns]) -> np.ndarray | None:
-    """The mean return of each task, or the difference of two policies, [n]; None of a summary."""
-    if not all(isinstance(each.returns, np.ndarray) for each in data):
-        return None
-    first, *others = in_one_order(*data)
-    return first.means - others[0].means if others else first.means
+# Rows of which is said why they claim no more: to read, not to compute with, and each may take a second.
+MOST_REASONS = 5
+_UNKNOWN = "not for too few tasks alone; no more is known "
+# Returns up to this number share their programs.
+_MOST_RETURNS, _MOST_TRIALS = 32_768, 200
 
 
-def intervals_of(
-    certificate: Any, question: Question, means: np.ndarray | None, name: str = "", policies: Sequence[str] = ()
-) -> dict[str, Interval]:
-    """A row for each task that an answer names, or for what it certifies as a whole, and for each of its numbers.
+class Sample(NamedTuple):
+    """What is known of the returns, beside the certificate."""
 
-    ``means``: observed, [n], if known; ``name``: of the group; ``policies``: what two are called that are compared.
+    means: np.ndarray  # the mean return of each task, [n]; of two policies the difference
+    support: Support | None = None  # of the returns of each policy
+    data: Sequence[Returns] = ()  # of the policy, or of A and of B
+    tasks: tuple[str, ...] = ()  # their names
+    policies: tuple[str, ...] = ()  # the names of two policies; empty for one
+
+    @classmethod
+    def of(
+        cls,
+        certificate: Any,
+        files: Sequence[Array | Returns],
+        support: Support | None,
+        tasks: Sequence[Any] | np.ndarray | None,
+        policies: Sequence[str] | None,
+    ) -> Self:
+        """The returns of one policy or of two, with the names of policies and tasks: by default the places of these."""
+        n = certificate.num_tasks
+        both = [
+            each if isinstance(each, Returns) else Returns(np.asarray(each), None, np.arange(np.shape(each)[0]))
+            for each in files
+        ]
+        own, *other = both
+        if other and (policies is None or len(policies) != 2 or policies[0] == policies[1]):
+            raise ValueError(f"policies is {policies!r}; expected two different names, those of A and B")
+        for shape in (np.shape(each.returns) for each in both):
+            if len(shape) != 2 or shape[0] != n:
+                raise ValueError(f"certificate is of {n} tasks, returns have shape {shape}")
+        names = tuple(map(str, range(n) if tasks is None else tasks))
+        if len(names) != n:
+            raise ValueError(f"tasks are {len(names)} names; expected one for each of {n} tasks")
+        means = own.means - other[0].means if other else own.means
+        return cls(means, support, both, names, tuple(policies or ()) if other else ())
+
+    @property
+    def counts(self) -> list[np.ndarray]:
+        """The number of rollouts of each task, [n], for each policy."""
+        return [each.num_rollouts for each in self.data]
+
+    @property
+    def returned(self) -> str:
+        """The quantity that a task's mean averages."""
+        return "difference" if self.policies else "return"
+
+    @property
+    def num_rollouts(self) -> int:
+        """The most rollouts that a task has, of either policy."""
+        return max(int(count.max()) for count in self.counts)
+
+
+def reasons_of(
+    certificate: Any, question: Question, sample: Sample, advice: Sequence[Advice | None], wanted: float | None
+) -> list[tuple[str, str]]:
+    """What is not shown, and why: of the inspected rows that miss the safety ``wanted``, of a list of each row at which
+    nothing is certified.
+
+    ``advice``: of these rows, as far as it is known.
     """
-    in_a_row = getattr(certificate, "num_episodes", 1)
-    means = means if means is None or in_a_row == 1 else means**in_a_row
-    places = column_texts(certificate, question, question.each) if question.each else [""]
-    ends = [f" at {place}" if len(places) > 1 else "" for place in places]
-    if question.takes("tasks"):
-        of, good, bad = f"{name}: " if name else "", np.asarray(certificate.good), np.asarray(certificate.bad)
-        kinds = np.where(good, "certified", np.where(bad, "surely below", "not certified")).tolist()
-        seen = [None] * len(certificate.tasks) if means is None else means.tolist()
-        each = zip(certificate.tasks, seen, kinds, strict=True)
-        rows = [(task, value, zip(ends, row, strict=True)) for task, value, row in each]
-        return {f"{of}{task}{end}": Interval(None, value, kind=kind) for task, value, row in rows for end, kind in row}
-    columns = question.rows.columns
-    upper = next((columns[column] for column, least in question.rows.claims.items() if least is max), None)
-    low = np.atleast_1d(getattr(certificate, columns[question.rows.certified])).tolist()
-    high = [None] * len(low) if upper is None else np.atleast_1d(getattr(certificate, upper)).tolist()
-    seen = _observed(certificate, question, means)
-    whole = name or " minus ".join(map(quoted, policies)) or "all tasks"
-    three = zip(low, seen, high, strict=True)
-    return {f"{whole}{end}": Interval(*each) for end, each in zip(ends, three, strict=True)}
+    if certificate.metrics:
+        whys = [*map(str, filter(None, advice))] or [certificate.why_not_more]
+        few = sample.num_rollouts <= FEW_ROLLOUTS and certificate.by_bounds and whys[0]
+        return [("more", ". ".join([*whys, *[OTHER_METHODS] * bool(few)]))] if whys[0] else []
+    if question.each is None or not all(each.has_rollouts for each in sample.data if question.listed):
+        return []
+    at, each = column_texts(certificate, question, question.each), question.each
+    if question.listed:
+        open_rows = np.flatnonzero(np.asarray(certificate.status) == Status.VACUOUS).tolist()[:MOST_REASONS]
+        whys = [(i, too_few_trials(certificate, question, i, sample)) for i in open_rows]
+        return [(f"all tasks at {each} {at[i]}", why) for i, why in whys if why]
+    of = "of unequal numbers of rollouts" if any(one.missing for one in sample.data) else "with these settings"
+    missed = misses(certificate, safety=wanted).tolist() if advice else []
+    rows = zip(at, advice, missed, strict=False)
+    told = [(place, why or _UNKNOWN + of) for place, why, miss in rows if why or (miss and is_explained(certificate))]
+    return [(f"more at {each} {place}", str(why)) for place, why in told]
 
 
-def axis_of(certificate: Any, question: Question) -> dict[str, Any]:
-    """The quantity of such a plot, and the threshold if the numbers are compared with one."""
-    if not question.takes("tasks"):
-        what = heading(question.rows.certified, question, certificate).removeprefix("certified ")
-        places = column_texts(certificate, question, question.each) if question.each else []
-        return {"xlabel": f"{what} at {question.each} {places[0]}" if len(places) == 1 else what}
-    at = certificate.thresholds.tolist()
-    return {"xlabel": f"observed {certificate.quantity}", "at": at[0] if len(at) == 1 else None}
+def too_few_trials(certificate: Any, question: Question, index: int, sample: Sample) -> str | None:
+    """What the best possible results of this number of trials certify, and how many trials all tasks need; None if
+    enough.
+
+    Of a fixed list, by the question's own function.
+    """
+    n, trials = certificate.num_tasks, sample.num_rollouts
+    limit = max(min(_MOST_TRIALS, _MOST_RETURNS // n), trials)
+    most = _at_best(certificate, question, index, sample, limit)
+    if (count := most(trials)) == n:
+        return None
+    found = (
+        f"with {how_many(trials, 'trial')} of each at most {count} of {n} tasks can be certified, whatever the results"
+    )
+    needed = least_number(lambda m: most(m) == n, trials, limit)
+    if not needed:
+        return f"{found}; {how_many(limit, 'trial')} are too few for all of them"
+    return f"{found}; for all of them it takes {how_many(needed, 'trial')} of each, if these go as well as can be"
 
 
-class Groups(NamedTuple):
-    """The answers to one question about groups of rows, which hold together; all rows are one group without a name."""
+def _at_best(certificate: Any, question: Question, index: int, sample: Sample, limit: int) -> Callable[[int], int]:
+    """How many tasks are certified if all results of this number of trials, at most limit, are the best possible."""
+    worst, best = map(float, sample.support or (0, 1))
+    settings = {name: getattr(certificate, name) for name in question.settings}
+    settings |= {**question.declared, "support": (worst, best), str(question.fixed): certificate.thresholds[index]}
+    returns = np.full((certificate.num_tasks, limit), best, np.float32)
 
-    question: Question
-    names: Sequence[str]
-    answers: Sequence[Any]
-    files: Sequence[Sequence[ReturnsFile]]  # for each group: the files of the policy, of A and B, or of each metric
-    delta: float  # failure probability of all of it together
-    together: str  # how they hold together, in words
-    policies: Sequence[str] = ()  # what A and B are called
+    def most(trials: int) -> int:
+        # One shape for all numbers of trials, and so one program.
+        where = np.broadcast_to(np.arange(limit) < trials, returns.shape)
+        given: Any = {"returns": returns, "where": where}
+        if sample.policies:
+            given = {"returns": paired(returns, np.full_like(returns, worst), where_a=where, where_b=where)}
+        with precision(str(certificate.delta.dtype)):
+            found = question.function(**given, **settings)
+        return int(np.asarray(getattr(found, question.rows.columns[question.rows.certified]))[0])
 
-    @property
-    def title(self) -> str:
-        """The heading of a page or a plot that has no other."""
-        return " against ".join(self.policies) or self.data[0].path.name
-
-    @property
-    def questions(self) -> list[Question]:
-        """The question about each name."""
-        return [self.question]
-
-    @property
-    def data(self) -> list[ReturnsFile]:
-        """The first file of each, of two policies of both."""
-        return [file for files in self.files for file in files[: len(self.policies) or 1]]
-
-    @property
-    def table(self) -> dict[str, list[str]]:
-        """A row for each group and each of its numbers; names and numbers of tasks stand first, if there are names."""
-        found: dict[str, list[str]] = {}
-        for name, certificate in zip(self.names, self.answers, strict=True):
-            texts = texts_of(certificate, self.question)
-            first = {"group": name, "tasks": str(certificate.num_tasks)} if name else {}
-            for title, entries in (
-                {each: [text] * len(texts["status"]) for each, text in first.items()} | texts
-            ).items():
-                found.setdefault(title, []).extend(entries)
-        return found
-
-    @property
-    def intervals(self) -> dict[str, Interval]:
-        """The rows for drawing, with the observed numbers."""
-        found: dict[str, Interval] = {}
-        for name, answer, files in zip(self.names, self.answers, self.files, strict=True):
-            means = None if answer.metrics else observed_means(files)
-            found |= intervals_of(answer, self.question, means, name, self.policies)
-        return found
-
-    @property
-    def axis(self) -> dict[str, Any]:
-        """The name of the numbers that are drawn."""
-        return axis_of(self.answers[0], self.question)
-
-
-def _observed(certificate: Any, question: Question, means: np.ndarray | None) -> list[float | None]:
-    """The mean, or the number or share of the tasks whose mean reaches each threshold, as the answer counts them."""
-    columns, count = question.rows.columns, certificate.status.size
-    if means is not None and question.rows is MEAN_ROWS:
-        return [float(means.mean())]
-    counts = question.rows.certified.startswith("num_")
-    if means is None or columns.get(question.each or "") != "thresholds" or not (counts or question.curve is not None):
-        return [None] * count
-    levels = np.asarray(certificate.thresholds, np.float64)
-    reached = (means[:, None] >= levels - _ROUNDING * np.maximum(np.abs(levels), 1)).sum(axis=0)
-    return (reached if counts else reached / len(means)).tolist()
+    return most

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import jaxcert
 from jaxcert.certificates._certificate import DIFFERENCE
 from jaxcert.report import plot_certificates
-from jaxcert.report._reasons import Sample
+from jaxcert.report._in_words import Sample
 from jaxcert.report.html import _page_parts
 
 

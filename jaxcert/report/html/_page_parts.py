@@ -20,11 +20,10 @@ from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions._answers import sampled
 from jaxcert.report._document import assumptions_of
-from jaxcert.report._in_words import axis_of, column_texts, intervals_of, level_words
-from jaxcert.report._reasons import Sample
+from jaxcert.report._in_words import Sample, column_texts, level_words
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines
 from jaxcert.report.plots._curve_plots import plot_certificates, step_curve, thinned
-from jaxcert.report.plots._interval_plot import Interval, plot_intervals
+from jaxcert.report.plots._interval_plot import Interval, axis_of, intervals_of, plot_intervals
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import span
 
@@ -42,14 +41,6 @@ def check_policies(certificate: Any, question: Question, against: Any) -> None:
     is_of_two = of_two(certificate)
     if is_of_two != (against is not None):
         raise ValueError(_NOT_ONE if is_of_two else _NOT_TWO)
-
-
-def names_of(tasks: Sequence[Any] | np.ndarray | None, num_tasks: int) -> tuple[str, ...]:
-    """The names of all tasks: their places, from 0, if they have none."""
-    names = tuple(map(str, range(num_tasks) if tasks is None else tasks))
-    if len(names) != num_tasks:
-        raise ValueError(f"tasks are {len(names)} names; expected one for each of {num_tasks} tasks")
-    return names
 
 
 def write_page(

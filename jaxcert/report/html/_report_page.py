@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from jaxcert._types import Array
 from jaxcert._validation import check_open_unit
 from jaxcert.certificates import ceil_figures
 from jaxcert.certificates._certificate import naming
+from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import question_of, rows_of
-from jaxcert.report._in_words import Groups, texts_of
+from jaxcert.report._in_words import MOST_REASONS, Sample, reasons_of, texts_of
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.html._page_parts import (
     MOST_ROWS,
@@ -26,12 +26,12 @@ from jaxcert.report.html._page_parts import (
     file_table,
     intervals_svg,
     misses_of,
-    names_of,
     rollouts_of,
     rows_of_table,
     settings_table,
     write_page,
 )
+from jaxcert.report.plots._interval_plot import Interval, axis_of, intervals_of, observed_means
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 
@@ -104,7 +104,8 @@ def write_report(
     check_policies(certificate, asked, against)
     if wanted is not None:
         check_open_unit("wanted", wanted)
-    sample = _sample(certificate, [returns] if against is None else [returns, against], support, tasks, policies)
+    files = [returns] if against is None else [returns, against]
+    sample = Sample.of(certificate, files, support, tasks, policies)
     if asked.takes("tasks"):  # whose sentences name them
         certificate = dataclasses.replace(certificate, tasks=sample.tasks)
     sentences = [naming(row["sentence"], sample.policies) for row in rows_of(certificate, asked)]
@@ -140,28 +141,6 @@ def write_report(
     )
 
 
-def _sample(
-    certificate: Any,
-    files: Sequence[Array | Returns],
-    support: tuple[float, float] | None,
-    tasks: Sequence[Any] | None,
-    policies: Sequence[str] | None,
-) -> Sample:
-    """The returns of one policy or of two, with the names of tasks and policies."""
-    both = [
-        each if isinstance(each, Returns) else Returns(np.asarray(each), None, np.arange(np.shape(each)[0]))
-        for each in files
-    ]
-    own, *other = both
-    if other and (policies is None or len(policies) != 2 or policies[0] == policies[1]):
-        raise ValueError(f"policies is {policies!r}; expected two different names, those of A and B")
-    for shape in (np.shape(each.returns) for each in both):
-        if len(shape) != 2 or shape[0] != certificate.num_tasks:
-            raise ValueError(f"certificate is of {certificate.num_tasks} tasks, returns have shape {shape}")
-    means = own.means - other[0].means if other else own.means
-    return Sample(means, support, both, names_of(tasks, certificate.num_tasks), tuple(policies or ()) if other else ())
-
-
 # --- of several answers --------------------------------------------------------------------------------------------
 
 # Policies or groups that have a sentence; the table has all.
@@ -169,66 +148,102 @@ _MOST_CLAIMS = 3
 _DOTS = "Dots are averages in the data, which certify nothing; bars are what is certified."
 
 
+class Groups(NamedTuple):
+    """The answers to one question about groups of rows, which hold together; all rows are one group without a name."""
+
+    question: Question
+    names: Sequence[str]
+    answers: Sequence[Any]
+    files: Sequence[Sequence[ReturnsFile]]  # for each group: the files of the policy, of A and B, or of each metric
+    delta: float  # failure probability of all of it together
+    together: str  # how they hold together, in words
+    policies: Sequence[str] = ()  # what A and B are called
+
+    @property
+    def title(self) -> str:
+        """The heading of a page or a plot that has no other."""
+        return " against ".join(self.policies) or self.data[0].path.name
+
+    @property
+    def questions(self) -> list[Question]:
+        """The question about each name."""
+        return [self.question]
+
+    @property
+    def data(self) -> list[ReturnsFile]:
+        """The first file of each, of two policies of both."""
+        return [file for files in self.files for file in files[: len(self.policies) or 1]]
+
+    @property
+    def table(self) -> dict[str, list[str]]:
+        """A row for each group and each of its numbers; names and numbers of tasks stand first, if there are names."""
+        found: dict[str, list[str]] = {}
+        for name, certificate in zip(self.names, self.answers, strict=True):
+            texts = texts_of(certificate, self.question)
+            first = {"group": name, "tasks": str(certificate.num_tasks)} if name else {}
+            for title, entries in (
+                {each: [text] * len(texts["status"]) for each, text in first.items()} | texts
+            ).items():
+                found.setdefault(title, []).extend(entries)
+        return found
+
+    @property
+    def intervals(self) -> dict[str, Interval]:
+        """The rows for drawing, with the observed numbers."""
+        found: dict[str, Interval] = {}
+        for name, answer, files in zip(self.names, self.answers, self.files, strict=True):
+            means = None if answer.metrics else observed_means(files)
+            found |= intervals_of(answer, self.question, means, name, self.policies)
+        return found
+
+    @property
+    def said(self) -> list[str]:
+        """The sentence of each, at its first number."""
+        pairs = zip(self.names, self.answers, strict=True)
+        return [naming(each._sentence(0), self.policies, name) for name, each in pairs]
+
+    @property
+    def page(self) -> dict[str, Any]:
+        """What a page shows besides."""
+        first = self.answers[0]
+        settings = {
+            "asked of each group": self.question.words.rstrip("?"),
+            "delta of each group": ceil_figures(float(first.delta)),
+            **{name: getattr(first, name, "") for name in ("bound", "method")},
+            "precision": str(np.asarray(first.delta).dtype),
+        }
+        kind, note = f"Certificates of {len(self.names)} groups", "The groups stand in the order of the file."
+        return {"kind": kind, "note": note, "settings": settings}
+
+    @property
+    def axis(self) -> dict[str, Any]:
+        """The name of the numbers that are drawn."""
+        return axis_of(self.answers[0], self.question)
+
+
 def write_several(
     path: str | PathLike[str], found: Leaderboard | Groups, *, title: str | None = None, **how: Any
 ) -> None:
     """Write a leaderboard, or the answers of groups, as one page of HTML that needs no other file and no network."""
+    said, shown, first = found.said, found.page, found.questions[0]
     write_page(
         path,
         "several.html.j2",
         found.questions,
         title=title or found.title,
+        kind=f"{shown['kind']} {'on a fixed list of tasks' if first.listed else 'for new tasks'}",
+        claims=said[:_MOST_CLAIMS] or ["No order is certified."],
+        more=f"These are the first {_MOST_CLAIMS} of {len(said)}; the table has all." * (len(said) > _MOST_CLAIMS),
+        rows=rows_of_table(found.table),
+        note=shown["note"],
+        together=found.together,
+        picture=None if first.takes("tasks") else intervals_svg(found.intervals, **found.axis),
+        caption=" ".join([_DOTS, *shown.get("caption", ())]),
+        settings={"confidence": confidence_of(found.delta), **shown["settings"]},
+        not_about="a single task or episode",
         origins={
             name: file_table(file) | {"rollouts per task": rollouts_of(file.num_rollouts)}
             for name, file in zip(found.names, found.data, strict=True)
         },
-        rows=rows_of_table(found.table),
-        together=found.together,
-        not_about="a single task or episode",
         **how,
-        **(_of_board(found) if isinstance(found, Leaderboard) else _of_groups(found)),
     )
-
-
-def _of_board(found: Leaderboard) -> dict[str, Any]:
-    low, high = found.support
-    note = "The rows stand in the order of the certified means, which proves no order of the policies: the last "
-    return {
-        "kind": f"{len(found.names)} policies {_over(found.listed)}",
-        "claims": found.said[:_MOST_CLAIMS] or ["No order is certified."],
-        "more": "",
-        "note": f"{note}column does." if "means" in found.counts else "Only the last column proves an order.",
-        "caption": f"{_DOTS} Policies that share a letter are not distinguished.",
-        "picture": intervals_svg(found.intervals, **found.axis),
-        "settings": {
-            "tasks": str(len(found.data[0].tasks)),
-            "support of the returns": f"[{low:.9g}, {high:.9g}]",
-            "confidence": confidence_of(found.delta),
-            "delta of each statement": ceil_figures(found.share),
-            "asked of each policy": "; ".join(each.words.rstrip("?") for each in found.of_each) or "its place",
-        },
-    }
-
-
-def _of_groups(found: Groups) -> dict[str, Any]:
-    question, (first, *_) = found.question, found.answers
-    count, pairs = len(found.names), zip(found.names, found.answers, strict=True)
-    return {
-        "kind": f"Certificates of {count} groups {_over(question.listed)}",
-        "claims": [naming(each._sentence(0), found.policies, name) for name, each in pairs][:_MOST_CLAIMS],
-        "more": f"These are the first of {count} groups; the table has all." if count > _MOST_CLAIMS else "",
-        "note": "The groups stand in the order of the file.",
-        "caption": _DOTS,
-        "picture": None if question.takes("tasks") else intervals_svg(found.intervals, **found.axis),
-        "settings": {
-            "asked of each group": question.words.rstrip("?"),
-            "confidence": confidence_of(found.delta),
-            "delta of each group": ceil_figures(float(first.delta)),
-            **{name: getattr(first, name, "") for name in ("bound", "method")},
-            "precision": str(np.asarray(first.delta).dtype),
-        },
-    }
-
-
-def _over(listed: bool) -> str:
-    return "on a fixed list of tasks" if listed else "for new tasks"
