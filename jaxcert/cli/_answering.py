@@ -43,13 +43,10 @@ def answer_files(request: Request, file: Path, read: Callable[..., Sequence[Retu
     """
     asking, gated = request.asking, request.gated
     _check(request)
-    with _console.progress() as show:
-        show(f"reading {file}")
-        groups = _groups(request, file)
-        each = request._replace(asking=asking.shared(len(groups)))
-        answers = {name: _answer(each, read(**roles), show) for name, roles in groups.items()}
-        show("writing")
-        _write(request, answers)
+    groups = _groups(request, file)
+    each = request._replace(asking=asking.shared(len(groups)))
+    answers = {name: _answer(each, read(**roles)) for name, roles in groups.items()}
+    _write(request, answers)
     if not request.outputs.to_stdout:
         # Print last, so that a failure leaves no incomplete output.
         _console.print_answers(request, answers)
@@ -86,8 +83,8 @@ def _check(request: Request) -> None:
         raise ValueError("--report shows thresholds or safeties, expected one of the two")
 
 
-def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str], Any]) -> Answer:
-    """The certificates of these returns; ``show`` reports each step."""
+def _answer(request: Request, read: Sequence[ReturnsFile]) -> Answer:
+    """The certificates of these returns."""
     by, asking, locked = request.by, request.asking, request.locked
     data, question = list(read) if request.metrics else as_stated(read, asking.support), request.questions[0]
     if by is not None:
@@ -102,7 +99,6 @@ def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str],
     settings |= {name: value for name, value in asking.options.items() if name != question.each}
     if locked is not None:
         locked.refuse(of_files(locked.protocol, data))
-    show(f"certifying {len(data[0].tasks)} tasks")
     fixed = {name: None if each is None else np.asarray(each) for name, each in request.numbers.items()}
     certificates = {name: ask(QUESTIONS[name], data, each, settings) for name, each in fixed.items()}
     is_of_one = len(data) == max(1, len(request.metrics))

@@ -79,15 +79,12 @@ def command(
 def print_leaderboard(request: Request, read: Callable[..., Any]) -> None:
     """Certify every policy and every pair, print a row for each policy, and write the wanted files."""
     asking, request = request.asking, request._replace(numbers=_asked(request))
-    with _console.progress() as show:
-        show("reading")
-        data = as_stated(read(**request.roles), asking.support)
-        listed, delta = bool(asking.listed), float(asking.delta or 0.0)
-        board = Leaderboard(request.numbers, listed, names_of(data), delta, data=data)
-        check_listed(data, board.questions[0], asking)
-        show("certifying")
-        found = _certified(board, asking)
-        request.outputs.write(found, names=found.names, document=lambda: leaderboard_document(found))
+    data = as_stated(read(**request.roles), asking.support)
+    listed, delta = bool(asking.listed), float(asking.delta or 0.0)
+    board = Leaderboard(request.numbers, listed, names_of(data), delta, data=data)
+    check_listed(data, board.questions[0], asking)
+    found = _certified(board, asking)
+    request.outputs.write(found, names=found.names, document=lambda: leaderboard_document(found))
     if not request.outputs.to_stdout:
         _print(request, found)
 

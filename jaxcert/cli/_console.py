@@ -1,46 +1,31 @@
-"""Output to the terminal: lines, tables, answers, progress. Every figure is rounded to the safe side."""
+"""Output to the terminal: lines, tables, answers. Every figure is rounded to the safe side."""
 
-import contextlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from jaxcert.certificates import Status, ceil_figures, confidence
+from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import naming, of_two
+from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._question import MEAN_ROWS
 from jaxcert.cli._reading import told
 from jaxcert.cli._request import Answer, Request
 from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._in_words import MOST_REASONS, Sample, level_words, reasons_of, texts_of
+from jaxcert.report._in_words import MOST_REASONS, Sample, reasons_of, texts_of
 from jaxcert.report.plots._interval_plot import observed_means
 from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, span
-
-_WIDTH = 79
 
 
 def say(*lines: str) -> None:
     """Print lines and tables as the result."""
     for line in lines:
         print(line)
-
-
-@contextlib.contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
-    """Give a function that shows the current step on stderr, if that is a terminal, and clear it at the end."""
-
-    def show(step: str) -> None:
-        if sys.stderr.isatty():
-            print(f"\r{step[:_WIDTH]:{_WIDTH}}", end="\r", file=sys.stderr, flush=True)
-
-    try:
-        yield show
-    finally:
-        show("")
 
 
 def described(named: Any, data: Sequence[ReturnsFile], *more: str) -> list[str]:
@@ -63,7 +48,10 @@ def settings_words(certificates: Mapping[str, Any]) -> list[str]:
     """Bound, method and beta, which may depend on the fixed numbers."""
     certificate, *_ = certificates.values()
     each = {name: QUESTIONS[name].each for name in certificates}
-    betas = {each[name]: level_words(getattr(one, "beta", None)) for name, one in certificates.items()}
+    levels = {name: getattr(one, "beta", None) for name, one in certificates.items()}
+    betas = {
+        each[name]: "" if beta is None else AUTO if beta.ndim else level_figures(beta) for name, beta in levels.items()
+    }
     same = len(set(betas.values())) == 1
     beta = ", ".join(dict.fromkeys(value if same else f"{value} ({fixed})" for fixed, value in betas.items()))
     named = {name: getattr(certificate, name, "") for name in ("bound", "method")} | {"beta": beta}

@@ -69,16 +69,17 @@ class Outputs(NamedTuple):
 
     def write(
         self,
-        found: Groups | Leaderboard,
+        found: Any = None,
         *,
-        names: Sequence[str],
         document: Callable[[], dict[str, Any]],
+        names: Sequence[str] = (),
         axes: Callable[[], Any] | None = None,
         page: Callable[..., None] | None = None,
         protocol: Path | None = None,
     ) -> None:
-        """Write the wanted files of groups or policies, by default with a row for each of their names; nothing if a
-        page would show the path of a file, which one of the ``names`` may be.
+        """Write the wanted files: of groups or policies (``found``) by default with a row for each of their names.
+
+        Nothing is written if a page would show the path of a file, which one of the ``names`` may be.
         """
         how: dict[str, Any] = {"replace": self.force}
         if self.report and any(map(_PATH.search, names)):
@@ -87,7 +88,9 @@ class Outputs(NamedTuple):
         if self.record:
             write_whole(self.record, document_text(document()), **how)
         if self.plot:
-            write_plot(self.plot, axes() if axes else self.draw_rows(found), **how)
+            ax = axes() if axes else self.draw_rows(found)
+            save_figure(self.plot, ax, **how)
+            import_extra("matplotlib.pyplot", "plot").close(ax.figure)
         if self.report:
             verified = self.record and _verify_command(self.record, found.data, protocol)
             known = {"title": self.title, "date": date.today().isoformat(), "verify_command": verified}
@@ -121,14 +124,6 @@ def check_distinct(*named: Named) -> None:
     for name, path in named:
         if path is not None and (other := seen.setdefault(path.resolve(), name)) != name:
             raise ValueError(f"{other} and {name} name the same file, expected different ones")
-
-
-def write_plot(file: Path, ax: Any, *, replace: bool = True) -> None:
-    """Write the figure of these axes, and close it."""
-    try:
-        save_figure(file, ax, replace=replace)
-    finally:
-        import_extra("matplotlib.pyplot", "plot").close(ax.figure)
 
 
 def _verify_command(json: Path, data: Sequence[ReturnsFile], protocol: Path | None) -> str:

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import typer
 
-from jaxcert._files import check_suffix, write_whole
+from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _trial_texts, refuse_both, typed_among
 from jaxcert.cli._options import argument, flag, option, options, several, with_group
-from jaxcert.cli._outputs import Outputs, write_plot
-from jaxcert.report import certificate_document, document_text, trial_records
+from jaxcert.cli._outputs import Outputs
+from jaxcert.report import certificate_document, trial_records
 from jaxcert.report._exact_check import proof_command
 from jaxcert.report.plots._curve_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials, Trials
@@ -160,18 +160,13 @@ def next_task(log: Path = LOG) -> None:
 def trial_status(log: Path = LOG, *, outputs: Outputs) -> None:
     """Say how far LOG has come, and what is certified so far; of policies --plot draws the evidence after each pair."""
     outputs.check(("LOG", log))
-    found = open_trials(log)
-    if outputs.json is not None:
-        if not isinstance(found, Trials):
-            proof = f"jaxcert verify {shlex.quote(str(log))}, or {proof_command(log)}"
-            raise ValueError(f"{log}: --json is for tasks; of pairs the log is the proof: {proof}")
-        document = document_text(certificate_document(trial_records(found)))
-        if outputs.record is None:
-            print(document, end="")
-            return
-        write_whole(outputs.record, document, replace=outputs.force)
-    if outputs.plot is not None:
-        if isinstance(found, Trials):
-            raise ValueError(f"{log}: --plot is for policies in pairs; of tasks --json writes what is certified")
-        write_plot(outputs.plot, plot_pairs(found), replace=outputs.force)
-    _console.say(*_trial_texts.standing(found))
+    found: Any = open_trials(log)
+    is_of_tasks = isinstance(found, Trials)
+    if outputs.json is not None and not is_of_tasks:
+        proof = f"jaxcert verify {shlex.quote(str(log))}, or {proof_command(log)}"
+        raise ValueError(f"{log}: --json is for tasks; of pairs the log is the proof: {proof}")
+    if outputs.plot is not None and is_of_tasks:
+        raise ValueError(f"{log}: --plot is for policies in pairs; of tasks --json writes what is certified")
+    outputs.write(document=lambda: certificate_document(trial_records(found)), axes=lambda: plot_pairs(found))
+    if not outputs.to_stdout:
+        _console.say(*_trial_texts.standing(found))

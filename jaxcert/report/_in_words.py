@@ -7,7 +7,6 @@ import numpy as np
 
 from jaxcert._types import Array
 from jaxcert.certificates import Status, ceil_figures, floor_figures, floor_to
-from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._figures import ceil_to, level_figures
 from jaxcert.certificates._question import Question
@@ -64,11 +63,6 @@ def texts_of(certificate: Any, question: Question) -> dict[str, list[str]]:
     return {
         heading(name, question, certificate): column_texts(certificate, question, name) for name in (*names, "status")
     }
-
-
-def level_words(beta: Any) -> str:
-    """The level of a task's bound, which may have been chosen for each row; empty for an answer without one."""
-    return "" if beta is None else AUTO if beta.ndim else level_figures(beta)
 
 
 def _column_of(name: str, question: Question) -> Column:

@@ -81,7 +81,7 @@ def certificate_record(
     together = getattr(certificate, "simultaneous", False)
     record = {
         "question": asked.name,
-        "settings": _settings(certificate, support, asked),
+        "settings": recorded_settings(certificate, support, asked),
         "data": None if data is None else _data(data, *policies[:1]),
         **({"others": [_data(each, *policies[1 + i :][:1]) for i, each in enumerate(others)]} if others else {}),
         "fixed_beforehand": asked.each,
@@ -145,7 +145,7 @@ def _check_sample(
         raise ValueError(f"certificate is about {about}; given are {1 + len(others)} files of returns")
 
 
-def _settings(certificate: Any, support: tuple[float, float] | None, question: Question) -> dict[str, Any]:
+def recorded_settings(certificate: Any, support: tuple[float, float] | None, question: Question) -> dict[str, Any]:
     """The computation: the settings that the question records, and fields that describe the answer."""
     described = [name for name in _DESCRIBED if hasattr(certificate, name)]
     described += ["max_weight"] if getattr(certificate, "max_weight", None) is not None else []

@@ -20,7 +20,8 @@ from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions._answers import sampled
 from jaxcert.report._document import assumptions_of
-from jaxcert.report._in_words import Sample, column_texts, level_words
+from jaxcert.report._in_words import Sample, column_texts
+from jaxcert.report._writers import recorded_settings
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines
 from jaxcert.report.plots._curve_plots import plot_certificates, step_curve, thinned
 from jaxcert.report.plots._interval_plot import Interval, axis_of, intervals_of, plot_intervals
@@ -62,26 +63,21 @@ def rows_of_table(columns: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
 
 
 def settings_table(certificate: Any, question: Question, sample: Sample) -> dict[str, str]:
-    """The computation and its files; the page leaves out what is empty."""
+    """The settings that a record holds, and the files; the page leaves out what is empty."""
     support, of_tasks = sample.support, question.curve is not None or question.missing is not None
-    # Settings that have neither a row nor a column of their own. The row of tasks says how many.
-    known = {"tasks", "bound", "method", "beta", "delta", *question.rows.columns.values()}
-    others = [name for name in question.settings if name not in known]
+    named = {"bound": "bound of a task" if of_tasks else "bound", "dtype": "precision"}
+    # These have a row or a column of their own. The row of tasks says how many.
+    known = {"tasks", "num_tasks", "support", "delta", *question.rows.columns.values()}
+    held = recorded_settings(certificate, support, question)
     shown = {
         "tasks": str(certificate.num_tasks),
         **{f"rollouts per task{of}": rollouts_of(count) for of, count in by_policy(sample.counts)},
         "support of the returns": f"[{support[0]:.9g}, {support[1]:.9g}]" if support else "",
         "confidence": confidence_of(float(certificate.delta)),
-        "bound of a task" if of_tasks else "bound": getattr(certificate, "bound", ""),
-        "method": getattr(certificate, "method", ""),
-        "beta": level_words(getattr(certificate, "beta", None)),
-        **{name.replace("_", " "): _setting(getattr(certificate, name)) for name in others},
-        "precision": str(certificate.delta.dtype),
+        **{named.get(n, n.replace("_", " ")): _setting(value) for n, value in held.items() if n not in known},
     }
-    for of, file in by_policy(sample.data):
-        if isinstance(file, ReturnsFile):
-            shown |= {f"{name}{of}": text for name, text in file_table(file).items()}
-    return shown
+    files = ((of, file) for of, file in by_policy(sample.data) if isinstance(file, ReturnsFile))
+    return shown | {f"{name}{of}": text for of, file in files for name, text in file_table(file).items()}
 
 
 def confidence_of(delta: float) -> str:
@@ -107,11 +103,9 @@ def rollouts_of(counts: np.ndarray) -> str:
 def _setting(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return "yes" if value else ""
-    if isinstance(value, str | int):
-        return str(value)
-    if isinstance(value, tuple):
-        return "; ".join(value)
-    return ", ".join(level_figures(each) for each in np.atleast_1d(np.asarray(value)))
+    if isinstance(value, list):
+        return "; ".join(map(_setting, value))
+    return level_figures(value) if isinstance(value, float) else str(value)
 
 
 # --- figures -----------------------------------------------------------------------------------------------------
