@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._validation import precision
 from jaxcert.certificates import ceil_figures, certify_ranking, confidence
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._ranking import linked
@@ -16,7 +17,7 @@ from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report._document import certificate_document
 from jaxcert.report._in_words import column_texts, heading
-from jaxcert.report._recompute import differing, precision, support_of, told
+from jaxcert.report._recompute import differing, support_of, told
 from jaxcert.report._writers import certificate_record
 from jaxcert.report.plots._interval_plot import Interval, observed_means, shared_letters
 from jaxcert.returns._labels import enumerated, quoted
