@@ -10,8 +10,7 @@ from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _trial_texts, refuse_both, typed_among
 from jaxcert.cli._options import argument, flag, option, options, several, with_group
 from jaxcert.cli._outputs import Outputs
-from jaxcert.report import certificate_document, trial_records
-from jaxcert.report._exact_check import proof_command
+from jaxcert.report import certificate_document, check_trials, trial_records
 from jaxcert.report.plots._curve_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._declared import outcomes_of
@@ -163,7 +162,8 @@ def trial_status(log: Path = LOG, *, outputs: Outputs) -> None:
     found: Any = open_trials(log)
     is_of_tasks = isinstance(found, Trials)
     if outputs.json is not None and not is_of_tasks:
-        proof = f"jaxcert verify {shlex.quote(str(log))}, or {proof_command(log)}"
+        checker, named = map(shlex.quote, (check_trials.__file__, str(log)))
+        proof = f"jaxcert verify {named}, or python {checker} {named}"
         raise ValueError(f"{log}: --json is for tasks; of pairs the log is the proof: {proof}")
     if outputs.plot is not None and is_of_tasks:
         raise ValueError(f"{log}: --plot is for policies in pairs; of tasks --json writes what is certified")

@@ -1,7 +1,6 @@
 """Witnesses of rows: checked in exact arithmetic, whatever kind of file holds the returns, and written if they hold."""
 
 import hashlib
-import shlex
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -76,11 +75,6 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
         raise
     except check_certificate.WRONG as error:
         raise ValueError(f"{certificate}: {check_certificate.reason(error)}") from error
-
-
-def proof_command(log: str | PathLike[str]) -> str:
-    """The command that checks a log of pairs with Python's standard library."""
-    return f"python {shlex.quote(check_trials.__file__)} {shlex.quote(str(log))}"
 
 
 def _check_rows(document: bytes, returns: str | PathLike[str], *, metric: bool) -> Iterator[tuple[bool | None, str]]:

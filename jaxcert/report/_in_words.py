@@ -131,11 +131,6 @@ class Sample(NamedTuple):
         return cls(means, support, both, names, tuple(policies or ()) if other else ())
 
     @property
-    def counts(self) -> list[np.ndarray]:
-        """The number of rollouts of each task, [n], for each policy."""
-        return [each.num_rollouts for each in self.data]
-
-    @property
     def returned(self) -> str:
         """The quantity that a task's mean averages."""
         return "difference" if self.policies else "return"
@@ -143,7 +138,7 @@ class Sample(NamedTuple):
     @property
     def num_rollouts(self) -> int:
         """The most rollouts that a task has, of either policy."""
-        return max(int(count.max()) for count in self.counts)
+        return max(int(each.num_rollouts.max()) for each in self.data)
 
 
 def reasons_of(

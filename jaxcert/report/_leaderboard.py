@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -39,6 +40,7 @@ class Leaderboard(NamedTuple):
     answers: Sequence[Mapping[str, Any]] = ()  # of each policy, by the names of the questions
     order: Any = None  # whether policy i is certified to be at least as good as j, bool[p, p]
     title: str = "Leaderboard"  # of a page or a plot that has no other
+    axis: Mapping[str, Any] = MappingProxyType({"xlabel": "mean"})  # the name of the numbers that are drawn
 
     @property
     def of_each(self) -> list[Question]:
@@ -91,11 +93,6 @@ class Leaderboard(NamedTuple):
         observed = [None if (each := observed_means([file])) is None else float(each.mean()) for file in self.data]
         rows = enumerate(zip(self.names, self.means, observed, strict=True))
         return {name: Interval(low, average, letters=letters[i]) for i, (name, low, average) in rows}
-
-    @property
-    def axis(self) -> dict[str, Any]:
-        """The name of the numbers that are drawn."""
-        return {"xlabel": "mean"}
 
     @property
     def together(self) -> str:

@@ -25,6 +25,7 @@ from jaxcert.report._writers import recorded_settings
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines
 from jaxcert.report.plots._curve_plots import plot_certificates, step_curve, thinned
 from jaxcert.report.plots._interval_plot import Interval, axis_of, intervals_of, plot_intervals
+from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import span
 
@@ -63,21 +64,18 @@ def rows_of_table(columns: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
 
 
 def settings_table(certificate: Any, question: Question, sample: Sample) -> dict[str, str]:
-    """The settings that a record holds, and the files; the page leaves out what is empty."""
+    """The settings that a record holds; the page leaves out what is empty."""
     support, of_tasks = sample.support, question.curve is not None or question.missing is not None
     named = {"bound": "bound of a task" if of_tasks else "bound", "dtype": "precision"}
     # These have a row or a column of their own. The row of tasks says how many.
-    known = {"tasks", "num_tasks", "support", "delta", *question.rows.columns.values()}
-    held = recorded_settings(certificate, support, question)
-    shown = {
+    known = {"tasks", "num_tasks", "delta", *question.rows.columns.values()}
+    held = recorded_settings(certificate, None, question)
+    return {
         "tasks": str(certificate.num_tasks),
-        **{f"rollouts per task{of}": rollouts_of(count) for of, count in by_policy(sample.counts)},
         "support of the returns": f"[{support[0]:.9g}, {support[1]:.9g}]" if support else "",
         "confidence": confidence_of(float(certificate.delta)),
         **{named.get(n, n.replace("_", " ")): _setting(value) for n, value in held.items() if n not in known},
     }
-    files = ((of, file) for of, file in by_policy(sample.data) if isinstance(file, ReturnsFile))
-    return shown | {f"{name}{of}": text for of, file in files for name, text in file_table(file).items()}
 
 
 def confidence_of(delta: float) -> str:
@@ -85,19 +83,16 @@ def confidence_of(delta: float) -> str:
     return f"{confidence(delta)} (delta {ceil_figures(delta)})"
 
 
-def file_table(file: ReturnsFile) -> dict[str, str]:
-    """The name of the file, and its content."""
-    return {"file": file.path.name, "SHA-256": file.sha256, "content": file.told_without_labels}
-
-
-def by_policy(values: Sequence[Any]) -> list[tuple[str, Any]]:
-    """An entry for each policy, headed by the policy's name; without a heading for a single policy."""
-    words = [""] if len(values) == 1 else [" of A", " of B"]
-    return list(zip(words, values, strict=True))
-
-
-def rollouts_of(counts: np.ndarray) -> str:
-    return f"{span(counts)}{f', {counts.sum()} in all' if np.ptp(counts) else ''}"
+def origins_of(names: Sequence[str], data: Sequence[Returns]) -> dict[str, dict[str, str]]:
+    """By policy or group, the numbers of rollouts and, if they are from one, the file and its content."""
+    found = {}
+    for name, each in zip(names, data, strict=True):
+        counts = each.num_rollouts
+        told = {"rollouts per task": f"{span(counts)}{f', {counts.sum()} in all' if np.ptp(counts) else ''}"}
+        if isinstance(each, ReturnsFile):
+            told |= {"file": each.path.name, "SHA-256": each.sha256, "content": each.told_without_labels}
+        found[name] = told
+    return found
 
 
 def _setting(value: Any) -> str:

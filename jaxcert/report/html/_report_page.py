@@ -23,10 +23,9 @@ from jaxcert.report.html._page_parts import (
     check_policies,
     confidence_of,
     figure_of,
-    file_table,
     intervals_svg,
     misses_of,
-    rollouts_of,
+    origins_of,
     rows_of_table,
     settings_table,
     write_page,
@@ -112,7 +111,7 @@ def write_report(
     if advice is None and asked.advised and (support is not None or not asked.has_support):
         known: dict[str, Any] = {"num_rollouts": sample.num_rollouts, "safety": wanted, "limit": MOST_REASONS}
         advice = advise(certificate, support=support, **known)
-    own, settings = sample.data[0], settings_table(certificate, asked, sample)
+    own = sample.data[0]
     write_page(
         path,
         "report.html.j2",
@@ -134,7 +133,8 @@ def write_report(
         misses=misses_of(certificate, asked, sample),
         reasons=reasons_of(certificate, asked, sample, advice or (), wanted),
         figure=figure_of(certificate, asked, sample),
-        settings=settings | {"protocol, locked beforehand": protocol},
+        settings=settings_table(certificate, asked, sample) | {"protocol, locked beforehand": protocol},
+        origins=origins_of(sample.policies or [""], sample.data),
         verify_command=verify_command,
         findings=findings,
         replace=replace,
@@ -241,9 +241,6 @@ def write_several(
         caption=" ".join([_DOTS, *shown.get("caption", ())]),
         settings={"confidence": confidence_of(found.delta), **shown["settings"]},
         not_about="a single task or episode",
-        origins={
-            name: file_table(file) | {"rollouts per task": rollouts_of(file.num_rollouts)}
-            for name, file in zip(found.names, found.data, strict=True)
-        },
+        origins=origins_of(found.names, found.data),
         **how,
     )
