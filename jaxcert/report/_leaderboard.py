@@ -16,10 +16,9 @@ from jaxcert.certificates._ranking import linked
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
-from jaxcert.report._document import certificate_document
 from jaxcert.report._in_words import column_texts, heading
 from jaxcert.report._recompute import differing, support_of, told
-from jaxcert.report._writers import certificate_record
+from jaxcert.report._records import certificate_document, certificate_record
 from jaxcert.report.plots._interval_plot import Interval, observed_means, shared_letters
 from jaxcert.returns._labels import enumerated, quoted
 from jaxcert.tables._aligned import in_one_order, stacked
