@@ -8,11 +8,11 @@ from jaxcert.certificates._question import Question
 from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
 from jaxcert.cli import _console
 from jaxcert.cli._asking import askable
-from jaxcert.cli._console import as_given
 from jaxcert.cli._options import argument, in_shell, reading_of, with_roles
 from jaxcert.cli._reading import PolicySource, as_stated, read_all
 from jaxcert.returns._labels import quoted
 from jaxcert.returns._prepared import is_successes
+from jaxcert.returns._required import as_given
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables.folders._parts import holds_parquet
 

@@ -18,6 +18,7 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.report._in_words import MOST_REASONS, Sample, reasons_of, texts_of
 from jaxcert.report.plots._interval_plot import observed_means
 from jaxcert.returns._labels import quoted, quoted_condition
+from jaxcert.returns._required import as_given
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, span
 
@@ -61,11 +62,6 @@ def settings_words(certificates: Mapping[str, Any]) -> list[str]:
 def _rollouts(counts: np.ndarray) -> str:
     """The number of rollouts of each task, [n]."""
     return f"{how_many(span(counts), 'rollout')}{f', {counts.sum()} in all' if np.ptp(counts) else ' each'}"
-
-
-def as_given(value: float) -> str:
-    """A number chosen by the user, with the figures that identify the float."""
-    return repr(float(value)).removesuffix(".0")
 
 
 def table(columns: Mapping[str, Sequence[str]]) -> str:

@@ -91,7 +91,7 @@ def _column(certificate: Any, field: str) -> list[Any]:
 _DESCRIBED = ("bound", "method", "simultaneous")
 
 
-def settings_of(certificate: Any, support: tuple[float, float] | None, question: Question) -> dict[str, Any]:
+def plain_settings(certificate: Any, support: tuple[float, float] | None, question: Question) -> dict[str, Any]:
     """The computation: the settings that the question records, and fields that describe the answer."""
     described = [name for name in _DESCRIBED if hasattr(certificate, name)]
     described += ["max_weight"] if getattr(certificate, "max_weight", None) is not None else []

@@ -18,7 +18,7 @@ from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import SAMPLED, SOURCES
 from jaxcert.certificates._question import Question
 from jaxcert.questions import question_of, rows_of
-from jaxcert.questions._answers import assumptions_of, sampled, settings_of
+from jaxcert.questions._answers import assumptions_of, plain_settings, sampled
 from jaxcert.report._exact_check import with_witnesses
 from jaxcert.report.check_certificate import FORMAT, FORMAT_VERSION, NOTE, WHOLE
 from jaxcert.returns import stratified
@@ -82,7 +82,7 @@ def certificate_record(
     together = getattr(certificate, "simultaneous", False)
     record = {
         "question": asked.name,
-        "settings": settings_of(certificate, support, asked),
+        "settings": plain_settings(certificate, support, asked),
         "data": None if data is None else _data(data, *policies[:1]),
         **({"others": [_data(each, *policies[1 + i :][:1]) for i, each in enumerate(others)]} if others else {}),
         "fixed_beforehand": asked.each,

@@ -18,7 +18,7 @@ from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, level_figures
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
-from jaxcert.questions._answers import assumptions_of, sampled, settings_of
+from jaxcert.questions._answers import assumptions_of, plain_settings, sampled
 from jaxcert.report._in_words import Sample, column_texts
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines
 from jaxcert.report.plots._curve_plots import plot_certificates, step_curve, thinned
@@ -67,7 +67,7 @@ def settings_table(certificate: Any, question: Question, sample: Sample) -> dict
     named = {"bound": "bound of a task" if of_tasks else "bound", "dtype": "precision"}
     # These have a row or a column of their own. The row of tasks says how many.
     known = {"tasks", "num_tasks", "delta", *question.rows.columns.values()}
-    held = settings_of(certificate, None, question)
+    held = plain_settings(certificate, None, question)
     return {
         "tasks": str(certificate.num_tasks),
         "support of the returns": f"[{support[0]:.9g}, {support[1]:.9g}]" if support else "",
