@@ -130,7 +130,7 @@ def _not_shown(answer: Answer) -> Iterator[str]:
 
 def reasons(answer: Answer) -> Iterator[str]:
     """Say why no more is certified: a line for each row that misses, if the reason is known."""
-    sample = Sample(np.empty(0), answer.support, answer.data, policies=answer.policies)
+    sample = Sample(answer.data, answer.support, answer.policies)
     for name, certificate in answer.certificates.items():
         entries = answer.advice.get(name, ())
         for what, why in reasons_of(certificate, QUESTIONS[name], sample, entries, answer.request.wanted):

@@ -97,11 +97,10 @@ _UNKNOWN = "not for too few tasks alone; no more is known "
 class Sample(NamedTuple):
     """What is known of the returns, beside the certificate."""
 
-    means: np.ndarray  # the mean return of each task, [n]; of two policies the difference
-    support: Support | None = None  # of the returns of each policy
-    data: Sequence[Returns] = ()  # of the policy, or of A and of B
-    tasks: tuple[str, ...] = ()  # their names
-    policies: tuple[str, ...] = ()  # the names of two policies; empty for one
+    data: Sequence[Returns]  # of the policy, or of A and of B
+    support: Support | None  # of the returns of each policy
+    policies: Sequence[str] = ()  # the names of two policies; empty for one
+    tasks: Sequence[str] = ()  # their names
 
     @classmethod
     def of(
@@ -118,8 +117,8 @@ class Sample(NamedTuple):
             each if isinstance(each, Returns) else Returns(np.asarray(each), None, np.arange(np.shape(each)[0]))
             for each in files
         ]
-        own, *other = both
-        if other and (policies is None or len(policies) != 2 or policies[0] == policies[1]):
+        is_of_two = len(both) == 2
+        if is_of_two and (policies is None or len(policies) != 2 or policies[0] == policies[1]):
             raise ValueError(f"policies is {policies!r}; expected two different names, those of A and B")
         for shape in (np.shape(each.returns) for each in both):
             if len(shape) != 2 or shape[0] != n:
@@ -127,8 +126,13 @@ class Sample(NamedTuple):
         names = tuple(map(str, range(n) if tasks is None else tasks))
         if len(names) != n:
             raise ValueError(f"tasks are {len(names)} names; expected one for each of {n} tasks")
-        means = own.means - other[0].means if other else own.means
-        return cls(means, support, both, names, tuple(policies or ()) if other else ())
+        return cls(both, support, tuple(policies or ()) if is_of_two else (), names)
+
+    @property
+    def means(self) -> np.ndarray:
+        """The mean return of each task, [n]; of two policies the difference."""
+        own, *other = self.data
+        return own.means - other[0].means if other else own.means
 
     @property
     def returned(self) -> str:
