@@ -1,6 +1,5 @@
-"""The command line: the command as it was typed, and errors in words."""
+"""The command line, and errors in words."""
 
-import contextvars
 import gc
 import os
 import sys
@@ -11,7 +10,6 @@ from jaxcert._extras import import_extra
 __all__ = ["main", "run"]
 
 _INTERRUPTED = 130
-_TYPED: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("typed", default=())
 
 
 def main() -> int:
@@ -44,18 +42,4 @@ def run(arguments: Sequence[str]) -> int:
         return 1
     from jaxcert.cli._app import execute
 
-    _TYPED.set(tuple(arguments))
     return execute(arguments)
-
-
-def refuse_both(*options: str) -> None:
-    """Raise ValueError if several of these options were typed, since only the last would count."""
-    given = typed_among(options)
-    if len(given) > 1:
-        raise ValueError(f"{' and '.join(given)} are given; expected one of them")
-
-
-def typed_among(options: Sequence[str]) -> list[str]:
-    """The typed ones of these options."""
-    names = {word.partition("=")[0] for word in _TYPED.get()}
-    return [option for option in options if option in names]

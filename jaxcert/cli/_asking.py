@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._question import Option, Question
 from jaxcert.certificates._registry import METHODS
-from jaxcert.cli import refuse_both
+from jaxcert.cli._app import refuse_both
 from jaxcert.cli._options import SUPPORT, Command, flag, level, option, options, options_of, parameter, several, taking
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import checked_options, usual_questions

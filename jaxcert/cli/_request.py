@@ -13,7 +13,7 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._question import COMMON, Question
 from jaxcert.certificates._registry import defaults
-from jaxcert.cli import refuse_both
+from jaxcert.cli._app import refuse_both
 from jaxcert.cli._asking import SETTLED, Asking, not_taken
 from jaxcert.cli._outputs import Outputs
 from jaxcert.diagnostics import Finding

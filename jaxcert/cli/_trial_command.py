@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import typer
 
 from jaxcert._files import check_suffix
-from jaxcert.cli import _console, _trial_texts, refuse_both, typed_among
+from jaxcert.cli import _console, _trial_texts
+from jaxcert.cli._app import refuse_both, typed_among
 from jaxcert.cli._options import argument, flag, option, options, several, with_group
 from jaxcert.cli._outputs import Outputs
 from jaxcert.report import certificate_document, check_trials, trial_records
