@@ -12,7 +12,7 @@ from jaxcert.bounds._bound import Bound, evaluate, mean_down, rollouts_of, width
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose, default_bound
-from jaxcert.certificates._certificate import quantity_of, source_of
+from jaxcert.certificates._certificate import origin_of, quantity_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, in_unit, next_down, next_up, unit_roundoff
@@ -38,7 +38,7 @@ def bound_over_tasks(
     if not bound.binary:
         needs_width = (bound.needs_width or isinstance(returns, Weighted)) and not capped
         needs = Needs(bound.name, needs_width=needs_width, averages=True, weights=True)
-    words = {"quantity": quantity_of(bound.name, returns), "source": source_of(returns)}
+    words = {"quantity": quantity_of(bound.name, returns), **origin_of(returns)}
     return bound, sample_of(needs, returns, support, where, validate), words
 
 

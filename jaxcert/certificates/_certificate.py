@@ -237,11 +237,11 @@ def with_article(quantity: str) -> str:
     return f"{'an' if quantity[:1] in 'aeiou' else 'a'} {quantity}"
 
 
-def source_of(returns: Any) -> str:
-    """The distribution that new tasks are from, by name or in words."""
+def origin_of(returns: Any) -> dict[str, Any]:
+    """The distribution that new tasks are from, by name or in words, with the frequencies that strata were given."""
     if not isinstance(returns, Weighted):
-        return SAMPLED
-    return returns.strata or REWEIGHTED
+        return {"source": SAMPLED}
+    return {"source": returns.strata or REWEIGHTED, "frequencies": returns.frequencies or None}
 
 
 def new_task_from(source: str, *, many: bool = False) -> str:

@@ -15,7 +15,7 @@ from jaxcert.certificates._arguments import (
     prepare_thresholds,
     thresholds_of,
 )
-from jaxcert.certificates._certificate import Certificate, answer, quantity_of, source_of
+from jaxcert.certificates._certificate import Certificate, answer, origin_of, quantity_of
 from jaxcert.certificates._counting import recounted, solved
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS, OF_WEIGHTED, defaults, proven
@@ -138,8 +138,7 @@ def certify(
     fields = solved(chosen, per_task, sample, rows, beta, used) | {"delta": delta}
     settings: dict[str, Any] = {}
     if weighted:
-        settings = {"source": source_of(weighted), "frequencies": weighted.frequencies or None}
-        settings["question"] = "stratified" if weighted.strata else "weighted"
+        settings = origin_of(weighted) | {"question": "stratified" if weighted.strata else "weighted"}
         if sample.weights is not None and not weighted.strata:
             fields["max_weight"] = sample.weights.largest
     name = chosen.name if sample.weights is None else f"weighted_{chosen.name}"

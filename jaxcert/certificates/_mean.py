@@ -25,7 +25,7 @@ from jaxcert.certificates._figures import (
     nothing,
     status_where,
 )
-from jaxcert.certificates._question import MEAN_ROWS, Question
+from jaxcert.certificates._question import FREQUENCIES, MEAN_ROWS, Question
 from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._programs import quickly
@@ -53,7 +53,7 @@ class MeanCertificate(Answer):
         num_tasks, question, max_weight: as of ``Certificate``.
         bound: name of the bound over the tasks (static).
         quantity: what the mean is of, in words (static).
-        source: as of ``Certificate``, or "listed" for the mean over a fixed list (static).
+        source, frequencies: as of ``Certificate``, or "listed" for the mean over a fixed list (static).
         num_episodes: k, of successes in a row on a task (static).
     """
 
@@ -67,6 +67,7 @@ class MeanCertificate(Answer):
     quantity: str = dataclasses.field(metadata=STATIC)
     question: str = dataclasses.field(metadata=STATIC)
     source: str = dataclasses.field(default=SAMPLED, metadata=STATIC)
+    frequencies: tuple[str, ...] | None = dataclasses.field(default=None, metadata=STATIC)
     num_episodes: int = dataclasses.field(default=1, metadata=STATIC)
     max_weight: jax.Array | None = None
 
@@ -135,7 +136,7 @@ def certify_mean(
 
 
 def certified_mean(
-    bound: Bound, sample: Sample, delta: Any, validate: bool, *, worst: tuple[Any, Any] | None = None, **words: str
+    bound: Bound, sample: Sample, delta: Any, validate: bool, *, worst: tuple[Any, Any] | None = None, **words: Any
 ) -> MeanCertificate:
     """The certificate of a sample, with its words.
 
@@ -186,6 +187,6 @@ MEAN = Question(
     function=certify_mean,
     rows=MEAN_ROWS,
     each=None,
-    stratified=True,
+    options=(FREQUENCIES,),
     shortcut="mean",
 )

@@ -11,10 +11,10 @@ from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import certify, curve_of_counts
 from jaxcert.certificates._episode import MEAN_IN_A_ROW, all_in_a_row
 from jaxcert.certificates._mean import MeanCertificate, certify_mean
-from jaxcert.certificates._question import COUNTED, MEAN_ROWS, Option, Question, Rows
+from jaxcert.certificates._question import COUNTED, FREQUENCIES, MEAN_ROWS, Option, Question, Rows
 from jaxcert.returns._paired import paired
 from jaxcert.returns._prepared import Support
-from jaxcert.returns._strata import frequencies_of, stratified
+from jaxcert.returns._strata import stratified
 from jaxcert.returns._weighted import check_largest, weighted
 
 
@@ -304,15 +304,7 @@ STRATIFIED = Question(
     name="stratified",
     words="on what share of new tasks from several strata is the performance at least a threshold?",
     function=certify_stratified,
-    options=(
-        Option(
-            "frequencies",
-            tuple,
-            "How frequent the tasks of a stratum are in deployment, as push=0.5; by default as in the sample",
-            flag="frequency",
-            check=lambda _, value: frequencies_of(value),
-        ),
-    ),
+    options=(FREQUENCIES,),
     paired=True,
     advised=True,
 )

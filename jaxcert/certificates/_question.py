@@ -10,6 +10,7 @@ import numpy as np
 
 from jaxcert.returns._prepared import Support
 from jaxcert.returns._required import sides_of
+from jaxcert.returns._strata import frequencies_of
 
 # The columns for a count of violations at each threshold, by name.
 COUNTED = {
@@ -42,6 +43,16 @@ class Option(NamedTuple):
     is_needed: bool = False
     flag: str = ""
     check: Callable[[str, Any], Any] = lambda name, value: None
+
+
+# Of a question about tasks from strata, whose returns are ``stratified`` with them unless its function takes them.
+FREQUENCIES = Option(
+    "frequencies",
+    tuple,
+    "How frequent the tasks of a stratum are in deployment, as push=0.5; by default as in the sample",
+    flag="frequency",
+    check=lambda _, value: frequencies_of(value),
+)
 
 
 class Rows(NamedTuple):
@@ -81,7 +92,6 @@ class Question:
         listed: whether it is about the tasks of a fixed list, all of which were run, in place of new tasks.
         paired: whether it is asked of two policies, too, by pairs in place of returns (``jaxcert.paired``); False where
             that is a question of its own.
-        stratified: whether it is asked of tasks drawn within strata, too, by ``jaxcert.stratified`` returns.
         advised: whether `jaxcert.planning.advise` explains why an answer says less than wanted.
         curve: (answer, lower bounds [n], thresholds [t]) -> the answer there, by its settings; None if there is none.
         missing: (answer, row) -> the tasks that it does not show to reach the threshold of that row, bool[n], as many
@@ -97,7 +107,6 @@ class Question:
     shortcut: str | None = None
     listed: bool = False
     paired: bool = False
-    stratified: bool = False
     advised: bool = False
     curve: Callable[[Any, Any, np.ndarray], Any] | None = None
     missing: Callable[[Any, int], np.ndarray | None] | None = None
@@ -176,7 +185,7 @@ class Question:
     @property
     def of_strata(self) -> bool:
         """Whether it can be about new tasks from several strata."""
-        return self.stratified or self.takes("strata")
+        return FREQUENCIES in self.options
 
     def takes(self, name: str) -> bool:
         """Whether the function has this setting."""

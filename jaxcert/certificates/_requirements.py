@@ -13,11 +13,11 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._anytime import EVERY_MOMENT
 from jaxcert.certificates._arguments import choose, levels_of
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.certificates._certificate import A_MINUS_B, answer, source_of
+from jaxcert.certificates._certificate import A_MINUS_B, answer, origin_of
 from jaxcert.certificates._figures import LISTED
 from jaxcert.certificates._intersection import solved_together
 from jaxcert.certificates._method import BINOMIAL
-from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows
+from jaxcert.certificates._question import COUNT_ROWS, COUNTED, FREQUENCIES, Option, Question, Rows
 from jaxcert.certificates._registry import OF_WEIGHTED, proven
 from jaxcert.certificates._required_metrics import check_declared, metrics_of
 from jaxcert.certificates._requirements_certificate import SIDES, RequirementsCertificate
@@ -151,7 +151,7 @@ def required(
         "of_successes": tuple(one.support is None or each.binary for one, each in zip(sides, bounds, strict=True)),
         "bound": next((each.name for each in bounds if not each.binary), CLOPPER_PEARSON.name),
         "question": "suite_requirements" if listed else "requirements",
-        "source": LISTED if listed else source_of(returns),
+        **({"source": LISTED} if listed else origin_of(returns)),
         "quantity": A_MINUS_B if any(isinstance(each, Paired) for each in plain.values()) else "",
     }
     if weights and not weights.strata:
@@ -225,10 +225,9 @@ REQUIREMENTS = Question(
         risks=COUNT_ROWS.risks,
     ),
     each=None,
-    options=_OPTIONS,
+    options=(*_OPTIONS, FREQUENCIES),
     paired=True,
     advised=True,
-    stratified=True,
 )
 
 SUITE_REQUIREMENTS = Question(

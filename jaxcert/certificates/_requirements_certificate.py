@@ -46,6 +46,7 @@ class RequirementsCertificate(Answer):
         question: by which name it was asked (static).
         source: "sampled", "listed" for the tasks of a fixed list, "reweighted" where tasks have weights, or the strata
             in words (static).
+        frequencies: as of ``Certificate`` (static).
         quantity: "policy A minus that of policy B" if the metrics are those of two policies; "" of one (static).
         num_good: at least how many tasks of a list meet all of the requirements, int32[...]; of sampled ones 0.
         chosen: which of the levels that were tried counts, from 0, int32[...]; None where only one was.
@@ -75,6 +76,7 @@ class RequirementsCertificate(Answer):
     source: str = dataclasses.field(metadata=STATIC)
     quantity: str = dataclasses.field(metadata=STATIC)
     num_good: jax.Array
+    frequencies: tuple[str, ...] | None = dataclasses.field(default=None, metadata=STATIC)
     chosen: Any = None
     history: Any = dataclasses.field(default=None, metadata=along("task"))
     max_weight: Any = None

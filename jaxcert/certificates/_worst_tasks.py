@@ -19,7 +19,7 @@ from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import EXPECTED_RETURN, Certificate, Status
 from jaxcert.certificates._figures import ceil_figures, floor_figures, floor_to, nothing, status_where
 from jaxcert.certificates._mean import MeanCertificate, certified_mean
-from jaxcert.certificates._question import MEAN_ROWS, Option, Question
+from jaxcert.certificates._question import FREQUENCIES, MEAN_ROWS, Option, Question
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import in_unit, known, unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum
@@ -231,11 +231,11 @@ CVAR = Question(
     words="what is the mean performance over the worst share of new tasks at least?",
     function=certify_cvar,
     paired=True,
-    stratified=True,
     rows=MEAN_ROWS._replace(columns={"alpha": "alpha", "cap": "cap", **MEAN_ROWS.columns}, share="alpha"),
     each="alpha",
     options=(
         Option("alpha", list, "Shares of the tasks, the worst ones, to certify the mean of", True, check=_check_shares),
         Option("cap", list, "Beyond it a return does not count: one for all shares, or one for each", True),
+        FREQUENCIES,
     ),
 )

@@ -30,6 +30,7 @@ from jaxcert.report.plots._axes import drawing
 from jaxcert.report.plots._curve_plots import curve_or_rows
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
+from jaxcert.tables._entries import is_name
 from jaxcert.tables._readers import policies_of
 
 # Findings about the support, which is part of a requirement.
@@ -152,9 +153,11 @@ def _write(request: Request, answers: Mapping[str, Answer]) -> None:
     outputs, files = request.outputs, [file for each in answers.values() for file in each.data]
     strata = {str(label) for file in files if file.strata is not None for label in file.strata}
     columns = {str(name) for file in files for name in (*(file.columns or ()), *file.roles.used)}
-    are_tasks = any(file.columns and file.columns.task == file.roles.strata for file in files)
-    if are_tasks and outputs.report and not outputs.names:
-        raise ValueError("--report: strata are labels of tasks, which a page shows with --tasks-in-report alone")
+    entries = strata | ({*answers} if request.by else set())
+    named = {request.by, *(file.roles.strata for file in files)}
+    if outputs.report and not outputs.names and _label_tasks(entries, named, files):
+        told = "groups or strata are labels of tasks or parts of them"
+        raise ValueError(f"--report: {told}, which a page shows with --tasks-in-report alone")
     found = _named(request, answers)
     outputs.write(
         found,
@@ -164,6 +167,13 @@ def _write(request: Request, answers: Mapping[str, Answer]) -> None:
         page=functools.partial(_write_page, request, answers[""]) if request.by is None else None,
         protocol=request.locked and request.locked.path,
     )
+
+
+def _label_tasks(entries: set[str], columns: set[str | None], files: Sequence[ReturnsFile]) -> bool:
+    """Whether entries of columns are labels of tasks, or parts of them."""
+    parts = {part for file in files if file.columns for part in (file.columns.task, *file.columns.task.split(","))}
+    labels = {label for file in files for label in file.tasks.tolist() if is_name(label)}  # numbers coincide
+    return bool(parts & columns or entries & labels)
 
 
 def _records(request: Request, answers: Mapping[str, Answer]) -> list[dict[str, Any]]:

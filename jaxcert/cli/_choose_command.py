@@ -1,5 +1,6 @@
 """`jaxcert choose`: show what a file of returns holds and which questions it can answer, without a certificate."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from jaxcert.cli._options import argument, in_shell, reading_of, with_roles
 from jaxcert.cli._reading import PolicySource, as_stated, read_all
 from jaxcert.returns._labels import quoted
 from jaxcert.returns._prepared import is_successes
-from jaxcert.returns._required import as_given
+from jaxcert.returns._required import as_given, sides_of
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables.folders._parts import holds_parquet
 
@@ -56,7 +57,8 @@ def command(
 
 def _choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> dict[bool, dict[str, str]]:
     """The command of each question about these files by its words, of new tasks and of a list, what they hold first."""
-    found: dict[bool, dict[str, str]] = {listed: {} for listed in (files[0].fixed_list, not files[0].fixed_list)}
+    is_list = any(file.fixed_list for file in files)
+    found: dict[bool, dict[str, str]] = {is_list: {}, not is_list: {}}
     for question in askable(len(files)).values():
         if _is_allowed(question, files):
             found[question.listed][question.words] = _command(question, files, roles)
@@ -86,18 +88,26 @@ def _is_allowed(question: Question, files: Sequence[ReturnsFile]) -> bool:
     if needs_whole and any(file.num_unfinished for file in files):
         return False
     fits = question.of_strata if has_strata else not question.takes("strata")
-    return fits and (not of_metrics or bool(files[0].columns and files[0].unread))
+    return fits and (not of_metrics or (bool(files[0].unread) and _can_be_required(files[0])))
+
+
+def _can_be_required(file: ReturnsFile) -> bool:
+    """Whether a requirement can name its column: it counts no trials, and no blank ends its name."""
+    name = file.columns.value if file.columns and not file.counted else ""
+    with contextlib.suppress(ValueError):  # it has a line break
+        return bool(name.strip()) and [side.metric for side in sides_of([f"{name} >= 0"])] == [name]
+    return False
 
 
 def _command(question: Question, files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> str:
     """The command that asks this question about these files; a tool may fix the support, but the returns never do."""
     # Requirements name their columns.
     words = _words_of({**roles, "value": None} if question.takes("requirements") else roles)
-    words += ["--suite"] if question.listed else ["--sampled"] * files[0].fixed_list
+    words += ["--suite"] if question.listed else ["--sampled"] * any(file.fixed_list for file in files)
     words += _naming(question, files[0])
     if question.has_support and not all(is_successes(file.like) for file in files):
-        known = files[0].known_support
-        words += ["--support", *(_ENDS if known is None else map(as_given, known))]
+        known = {file.known_support for file in files}
+        words += ["--support", *(map(as_given, ends) if len(known) == 1 and (ends := known.pop()) else _ENDS)]
     command = "certify" if len(files) == 1 else "compare"
     return in_shell(command, [file.path for file in files], [*words, "--delta", "0.05"])
 
@@ -108,7 +118,7 @@ def _words_of(given: Mapping[str, Any]) -> list[str]:
     for name, value in given.items():
         for each in value if isinstance(value, list | tuple) else [value]:
             flag = "--task-from-path" if name == "task" and "{" in f"{each}" else f"--{name}"
-            words += [] if each is None else [flag, f"{each:g}" if isinstance(each, float) else each]
+            words += [] if each is None else [flag, as_given(each) if isinstance(each, float) else each]
     return words
 
 

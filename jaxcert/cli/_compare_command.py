@@ -26,11 +26,13 @@ from jaxcert.cli._options import (
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._reading import as_stated, checked, read_all, sources_of
 from jaxcert.cli._request import Answer, Request, check_listed, completed
+from jaxcert.planning._difference import size_that_shows
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._leaderboard import Leaderboard, asked_of_each, leaderboard_document, with_order
 from jaxcert.returns._labels import quoted
 from jaxcert.tables import ReturnsFile
+from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._returns import names_of
 
 _MOST_PAIRS = 5
@@ -122,14 +124,22 @@ def _print(request: Request, found: Leaderboard) -> None:
     policies, delta = f"{len(found.names)} policies on the same tasks", f"delta {ceil_figures(found.delta)}"
     _console.say(*_console.described(policies, found.data, delta), "", _console.table(found.table), "")
     _console.say(found.together)
-    every, shown = itertools.combinations(enumerate(found.names), 2), found.order | found.order.T
-    pairs = [f"{quoted(a)} and {quoted(b)}" for (i, a), (j, b) in every if not shown[i, j]]
+    every, shown = itertools.combinations(range(len(found.names)), 2), found.order | found.order.T
+    pairs = [pair for pair in every if not shown[pair]]
     if pairs:
+        each = ", ".join(_open_pair(found, *pair) for pair in pairs[:_MOST_PAIRS])
         more = f", and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
         how = f"{_console.how_many_show(listed=found.listed)}, with the smaller delta of a pair"
-        _console.say(f"Not told apart: {', '.join(pairs[:_MOST_PAIRS])}{more}; {how}.")
+        _console.say(f"Not told apart: {each}{more}; {how}.")
     for name, data, answers in zip(found.names, found.data, found.answers, strict=True):
         at = {name: each for name, each in answers.items() if QUESTIONS[name].each}
         if any(np.any(np.asarray(each.status) == Status.VACUOUS) for each in at.values()):
             answer = Answer(request, [data], {"support": found.support}, at)
             _console.say(f"{quoted(name)}:", *_console.reasons(answer))
+
+
+def _open_pair(found: Leaderboard, *pair: int) -> str:
+    """Two policies, and about how much data like these would tell them apart, where that is known."""
+    ahead = sorted(in_one_order(*(found.data[i] for i in pair)), key=lambda each: -each.means.mean())
+    size = size_that_shows(*ahead, listed=found.listed, support=found.support, delta=found.share)
+    return f"{' and '.join(quoted(found.names[i]) for i in pair)}{f' ({size})' * bool(size)}"

@@ -1,7 +1,9 @@
 """Output to the terminal: lines, tables, answers. Every figure is rounded to the safe side."""
 
+import functools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,17 +12,24 @@ from jaxcert.certificates import Status, ceil_figures, confidence
 from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import level_figures
-from jaxcert.certificates._question import MEAN_ROWS
+from jaxcert.certificates._question import MEAN_ROWS, Question
 from jaxcert.cli._reading import told
 from jaxcert.cli._request import Answer, Request
 from jaxcert.planning._advice import misses
+from jaxcert.planning._difference import size_that_shows
+from jaxcert.planning._least_tasks import least_number
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._in_words import MOST_REASONS, Sample, reasons_of, texts_of
+from jaxcert.questions._ask import ask
+from jaxcert.report._in_words import MOST_REASONS, Sample, column_texts, reasons_of, texts_of
 from jaxcert.report.plots._interval_plot import observed_means
 from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.returns._required import as_given
 from jaxcert.tables import ReturnsFile
+from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._returns import how_many, span
+
+# How many times as many trials may be imagined, of lists with up to so many returns.
+_TIMES, _MOST_RETURNS = 16, 2**15
 
 
 def say(*lines: str) -> None:
@@ -102,7 +111,36 @@ def _print(answer: Answer) -> None:
         say("", table(texts_of(certificate, QUESTIONS[name])), "")
         say(naming(str(certificate), answer.policies, answer.data[0].roles.group))
     say(*reasons(answer))
-    say(*_not_shown(answer))
+    say(*_with_more_trials(answer), *_not_shown(answer))
+
+
+def _with_more_trials(answer: Answer) -> Iterator[str]:
+    """Say how many trials like these would certify tasks of a list, where they certify none."""
+    m, n = max(each.most_rollouts for each in answer.data), len(answer.data[0].tasks)
+    if not all(each.has_rollouts for each in answer.data) or m * n > _MOST_RETURNS:
+        return
+    for question, certificate in answer.answered:
+        if question.rows.certified != "num_good":
+            continue
+        at = [f" at {question.each} {x}" for x in column_texts(certificate, question, question.each or "num_good")]
+        for row in np.flatnonzero(np.asarray(certificate.status) == Status.VACUOUS).tolist()[:MOST_REASONS]:
+            certified = functools.partial(_good_with, answer, question, row)
+            needed = least_number(lambda trials, of=certified: of(trials) > 0, m, _TIMES * m)
+            trials = f"{needed or _TIMES * m:,} trials of each task that go like these"
+            what = f"{certified(needed)} of {n} tasks" if needed else "no task"
+            yield f"With {trials}, {what} would be certified{at[row] if question.each else ''}."
+
+
+def _good_with(answer: Answer, question: Question, row: int, trials: int) -> int:
+    """How many tasks of a list would be certified if each had these trials again and again, so many in all."""
+    data = []
+    for each in answer.data:
+        where = np.ones(each.returns.shape, bool) if each.where is None else each.where
+        # One shape for all numbers of trials, and so one program.
+        returns, where = (np.tile(one, (1, _TIMES)) for one in (each.returns, where))
+        data.append(replace(each, returns=returns, where=where & (np.arange(where.shape[1]) < trials)))
+    found = ask(question, data, answer.request.numbers[question.name], answer.settings)
+    return int(np.reshape(found.num_good, -1)[row])
 
 
 def how_many_show(*, listed: bool) -> str:
@@ -122,7 +160,9 @@ def _not_shown(answer: Answer) -> Iterator[str]:
         (a, b), ahead = map(quoted, answer.policies), float(means.mean())
         said = f"Not shown: that {a} is better than {b} on average. In these data it is"
         if ahead > 0:
-            yield f"{said} by {ahead:.3g}; {how_many_show(listed=question.listed)}."
+            how = {"listed": question.listed, "support": answer.support, "delta": float(found.delta)}
+            size = size_that_shows(*in_one_order(*answer.data), **how)
+            yield f"{said} by {ahead:.3g}{f' ({size})' * bool(size)}; {how_many_show(listed=question.listed)}."
         else:
             how = f"worse by {-ahead:.3g}" if ahead else "equal"
             yield f"{said} {how}, so that more of the same would not show it; the other way round, name {b} first."

@@ -1,6 +1,5 @@
 """The files that a command writes: they are checked before any computation and written after it."""
 
-import dataclasses
 import functools
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +16,6 @@ from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.html._report_page import Groups, write_several
 from jaxcert.report.plots._axes import check_figure_path
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._returns import names_of
 
 # What begins as a path or an address does, at a word or after a colon, ends as the path of a file, or has two slashes.
 _PATH = re.compile(r"(^|[\s:=])([/~.\\]|[a-zA-Z]:[/\\])|:[^\s/\\]*[/\\]|[/\\].*[/\\]|[/\\][^/\\]*[.][a-zA-Z]+[0-9]?$")
@@ -127,8 +125,7 @@ def check_distinct(*named: Named) -> None:
 
 
 def _verify_command(json: Path, data: Sequence[ReturnsFile], protocol: Path | None) -> str:
-    """The command that recomputes the certificate file; a table with all policies is named once."""
-    is_one = len({each.path for each in data}) == 1
-    files = [data[0].path.name] if is_one else names_of([dataclasses.replace(each, called=None) for each in data])
+    """The command that recomputes the certificate file, without paths; a table with all policies is named once."""
+    files = [path.name for path in dict.fromkeys(each.path for each in data)]
     words = [] if protocol is None else ["--protocol", no_option(protocol.name)]
     return in_shell("verify", [json.name, *files], words)

@@ -32,7 +32,7 @@ _SUPPORT = (
 )
 _DELTA = "--delta D, such as 0.05 for confidence 0.95"
 _COLUMNS = ("task", "value", "strata")
-_NOT_LOCKED = ("where", "only", "successes", "trials")
+_NOT_LOCKED = ("where", "only", "successes", "trials", "records", "recipe")
 
 
 class Locked(NamedTuple):
@@ -221,7 +221,7 @@ def _stated(question: Question, asking: Asking, returns: np.ndarray) -> dict[str
         chosen, method = defaults(asking.bound, asking.method, returns, asking.beta)
         stated["bound"], stated["method"] = chosen.name, method.name
     else:
-        counted = question.listed or question.curve is not None
+        counted = (question.listed and question.has_support) or question.curve is not None
         if is_successes(returns) and question.takes("bound") and counted and "num_episodes" not in asking.options:
             stated["bound"] = asking.bound or CLOPPER_PEARSON.name  # for a summary as for arrays
         chosen = BOUNDS.get(stated["bound"] or "betting", BETTING)

@@ -10,7 +10,7 @@ from jaxcert.certificates._answer import plain
 from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._figures import STATUSES
-from jaxcert.certificates._question import Question
+from jaxcert.certificates._question import FREQUENCIES, Question
 from jaxcert.questions._registry import QUESTIONS
 
 
@@ -89,12 +89,13 @@ def _column(certificate: Any, field: str) -> list[Any]:
 
 # Fields of an answer that describe it, where it has them.
 _DESCRIBED = ("bound", "method", "simultaneous")
+_GIVEN = ("max_weight", FREQUENCIES.name)  # of weights and of strata, where they were given
 
 
 def plain_settings(certificate: Any, support: tuple[float, float] | None, question: Question) -> dict[str, Any]:
     """The computation: the settings that the question records, and fields that describe the answer."""
     described = [name for name in _DESCRIBED if hasattr(certificate, name)]
-    described += ["max_weight"] if getattr(certificate, "max_weight", None) is not None else []
+    described += [name for name in _GIVEN if getattr(certificate, name, None) is not None]
     fields = dict.fromkeys([*question.settings, *described])
     return (
         {name: _setting(name, getattr(certificate, name)) for name in fields}

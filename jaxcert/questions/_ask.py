@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._question import Question
+from jaxcert.certificates._question import FREQUENCIES, Question
 from jaxcert.questions._registry import QUESTIONS
 from jaxcert.returns import paired, stratified, weighted
 from jaxcert.returns._checks import check_returns
@@ -40,14 +40,14 @@ def ask(
         check_others_finished(data[1:count:2])
     if len(data) > 1:
         data = in_one_order(*data)
-    _check_strata(question, data[:count])
-    arguments = _arguments(question, of_files, data[:count])
+    _check_strata(question, data[:count], options.get(FREQUENCIES.name))
+    # Facts in the data, such as the names of the tasks, are not overridden by options.
+    arguments = in_strata(question, dict(options) | _arguments(question, of_files, data[:count]), data[0].strata)
     for each in data[count:]:
         arguments |= _weights(question, arguments["returns"], each, max_weight)
     if question.fixed is not None:
         arguments[question.fixed] = fixed
-    # Facts in the data, such as the names of the tasks, are not overridden by options.
-    return question.function(**(dict(options) | arguments))
+    return question.function(**arguments)
 
 
 def _check_support(data: Returns, support: Any, bound: str | None) -> None:
@@ -102,27 +102,29 @@ def _arguments(question: Question, metrics: Sequence[str], data: Sequence[Return
         if len(named) < len(data):
             pairs = zip(metrics[::2], data[::2], data[1::2], strict=True)
             found = {"returns": {name: _pair(a, b) for name, a, b in pairs}}
-        return _of_strata(question, found, data[0])
+        return found
     names = [name for name in question.inputs if name.startswith("returns")]
-    # For a question whose sentences name the tasks, and one that is about strata.
+    # For a question whose sentences name the tasks.
     found = {"tasks": tuple(map(str, data[0].tasks))} if question.takes("tasks") else {}
-    found |= {"strata": data[0].strata} if question.takes("strata") else {}
     if len(data) > len(names):
         found |= {"returns": _pair(*data)}
     for name, each in zip(names, data, strict=True) if len(data) == len(names) else ():
         found |= {name: each.returns, f"where{name.removeprefix('returns')}": each.where}
-    return _of_strata(question, found, data[0])
+    return found
 
 
 def _pair(a: Returns, b: Returns) -> Any:
     return paired(a.returns, b.returns, where_a=a.where, where_b=b.where)
 
 
-def _of_strata(question: Question, found: dict[str, Any], data: Returns) -> dict[str, Any]:
-    """The same on tasks from strata, where these are known and the question takes returns with them."""
-    if not question.stratified or data.strata is None:
-        return found
-    return found | {"returns": stratified(found["returns"], data.strata.tolist())}
+def in_strata(question: Question, arguments: Mapping[str, Any], strata: Any) -> dict[str, Any]:
+    """The arguments of a question, about tasks from strata where these are known, with their frequencies if given."""
+    if question.takes("strata"):
+        return {**arguments, "strata": strata}
+    found = {name: each for name, each in arguments.items() if name != FREQUENCIES.name}
+    if question.of_strata and strata is not None:
+        found["returns"] = stratified(found["returns"], strata, frequencies=arguments.get(FREQUENCIES.name))
+    return found
 
 
 def _weights(question: Question, returns: Any, data: Returns, max_weight: Any) -> dict[str, Any]:
@@ -137,11 +139,12 @@ def _weights(question: Question, returns: Any, data: Returns, max_weight: Any) -
     return {"returns": weighted(returns, weights, max_weight=max_weight)}
 
 
-def _check_strata(question: Question, data: Sequence[Returns]) -> None:
+def _check_strata(question: Question, data: Sequence[Returns], frequencies: Any) -> None:
     """Raise ValueError unless strata are known just where the question is about these, the same ones for all data."""
     known = [list(each.strata) for each in data if each.strata is not None]
-    if question.takes("strata") and len(known) < len(data):
-        raise ValueError(f"the question {question.name!r} is about strata; expected their column (--strata)")
+    if (question.takes("strata") or frequencies) and len(known) < len(data):
+        given = "" if question.takes("strata") else ", with the frequencies that are given,"
+        raise ValueError(f"the question {question.name!r}{given} is about strata; expected their column (--strata)")
     if known and not question.of_strata:
         raise ValueError(
             f"the question {question.name!r} is not about strata, within which tasks were drawn; expected one of "

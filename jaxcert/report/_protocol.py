@@ -17,7 +17,7 @@ from jaxcert._files import content_of, write_whole
 from jaxcert._first_entry import typed
 from jaxcert._validation import check_count, check_finite, check_open_unit, is_count, refuse
 from jaxcert.certificates._arguments import AUTO
-from jaxcert.certificates._question import COMMON, Question
+from jaxcert.certificates._question import COMMON, FREQUENCIES, Question
 from jaxcert.certificates._registry import defaults
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import checked_options, usual_questions
@@ -141,7 +141,8 @@ class Protocol:
             why = question.unrepeated or f"it is about {' and '.join(question.inputs)}"
             raise ValueError(f"question is {question.name!r}, which has no protocol: {why}")
         for name in ("support", "strata"):
-            if getattr(self, name) is None and question.takes(name):
+            has_frequencies = name == "strata" and FREQUENCIES.name in self.options
+            if getattr(self, name) is None and (question.takes(name) or has_frequencies):
                 raise ValueError(f"{name} is not given; the question {question.name!r} needs it")
         for name in ("support", "strata", "beta", "bound", "method"):
             known = question.of_strata if name == "strata" else question.takes(name)

@@ -8,10 +8,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxcert.certificates._question import FREQUENCIES
 from jaxcert.planning import Plan
 from jaxcert.questions import QUESTIONS
+from jaxcert.questions._ask import in_strata
 from jaxcert.report._protocol import Protocol
-from jaxcert.returns._strata import frequencies_of, stratified
+from jaxcert.returns._strata import frequencies_of
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._roles import Columns
 from jaxcert.tables._written import returns_facts
@@ -44,8 +46,9 @@ def of_files(locked: Protocol, files: Sequence[ReturnsFile]) -> list[str]:
         labels = [] if data.strata is None else data.strata
         found["of_strata"] = dict(sorted(Counter(str(label).strip() for label in labels).items()))
     unknown = [name for name in found if found[name] is None and getattr(locked, name) is not None]
-    rows = data.roles.rows_picked
+    rows, of_json = data.roles.rows_picked, [name for name in ("records", "recipe") if getattr(data.roles, name)]
     picked = [f"only rows with {' and '.join(rows)} are read, which the protocol does not lock"] if rows else []
+    picked += [f"the protocol does not lock {' and '.join(of_json)}, by which rows are read"] if of_json else []
     return [*design, *picked, *locked.contradictions(found), *_of_open_columns(locked, columns, data.usual_columns)] + [
         f"{name} is not recorded in the file of returns, the protocol says {getattr(locked, name)}; expected a file "
         f"that records it, such as one of `write_returns(..., facts=...)`, or a protocol locked without {name}"
@@ -79,11 +82,9 @@ def check_certifiable(protocol: Protocol) -> None:
         kinds = {name: dtype if support else bool for name, support in metrics.items()}
         returns = {name: jax.ShapeDtypeStruct(shape, kind) for name, kind in kinds.items()}
     strata = None if protocol.strata is None else _labels_for(protocol)
-    if question.takes("strata"):
-        settings["strata"] = strata
 
     def answer(x: Any) -> Any:
-        return question.function(stratified(x, strata) if question.stratified and strata else x, **settings)
+        return question.function(**in_strata(question, {"returns": x, **settings}, strata))
 
     jax.eval_shape(answer, returns)  # only traced
 
@@ -92,7 +93,7 @@ def _labels_for(protocol: Protocol) -> list[str]:
     """Labels of strata for its tasks: as many of each as it says, those whose frequencies it states, or one."""
     if protocol.of_strata:
         return [label for label, count in protocol.of_strata.items() for _ in range(count)]
-    names = [*frequencies_of(protocol.options.get("frequencies"))] or ["one"]
+    names = [*frequencies_of(protocol.options.get(FREQUENCIES.name))] or ["one"]
     return [*names, *names[:1] * (protocol.num_tasks - len(names))][: protocol.num_tasks]
 
 

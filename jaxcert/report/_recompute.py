@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxcert.certificates import Status
 from jaxcert.certificates._certificate import of_two
-from jaxcert.certificates._question import Question
+from jaxcert.certificates._question import FREQUENCIES, Question
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._protocol import Protocol
@@ -30,6 +30,7 @@ def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile], locked: Pr
     if question.unrepeated:
         raise ValueError(f"the answer to {name!r} cannot be computed again: {question.unrepeated}")
     options = {name: _value(settings.get(name), dtype) for name in question.settings}
+    options |= {FREQUENCIES.name: frequencies} if (frequencies := settings.get(FREQUENCIES.name)) else {}
     options |= dict(question.declared)
     support = support_of(record) if question.has_support else None
     options |= {} if support is None else {"support": support}

@@ -97,9 +97,10 @@ def _check_sample(
     certificate: Any, question: Question, data: ReturnsFile | None, others: Sequence[ReturnsFile]
 ) -> None:
     """Raise ValueError unless the answer is about as many policies as the question and the files."""
-    source, known = getattr(certificate, "source", SAMPLED), None if data is None else data.strata
-    read_again = question.takes("strata") or (known is not None and source == stratified(known, known.tolist()).strata)
-    if source not in SOURCES and not read_again:
+    source = getattr(certificate, "source", SAMPLED)
+    known = None if data is None or data.strata is None else data.strata.tolist()
+    has_strata = source not in SOURCES and not question.takes("strata")
+    if has_strata and (known is None or source != stratified(known, known, frequencies=certificate.frequencies).strata):
         told = f"certificate is of tasks from strata, the question {question.name!r} has a record of these"
         raise ValueError(f"{told} with their frequencies in a file that names the stratum of each task")
     num_weights = int(getattr(certificate, "max_weight", None) is not None)

@@ -196,7 +196,7 @@ def test_what_is_not_proved_for_strata_is_refused(ask, message):
 
 
 @pytest.mark.parametrize("ask", [jaxcert.certify_mean, lambda x, **how: jaxcert.certify_cvar(x, 0.2, cap=1.0, **how)])
-def test_a_mean_of_strata_has_a_record_with_their_own_frequencies_and_file(ask, tmp_path):
+def test_a_mean_of_strata_has_a_record_with_their_frequencies_and_file(ask, tmp_path):
     kinds = ["a", "b"] * 100
     np.savez(tmp_path / "r.npz", returns=passed(3), kind=kinds)
     with_strata, without = (jaxcert.tables.read_returns(tmp_path / "r.npz", strata=name) for name in ("kind", None))
@@ -204,7 +204,10 @@ def test_a_mean_of_strata_has_a_record_with_their_own_frequencies_and_file(ask, 
     record = jaxcert.report.certificate_record(found, support=(0, 1), data=with_strata)
     assert "from a or b, each as likely" in record["rows"][0]["sentence"]
     other = ask(stratified(passed(3), kinds, frequencies={"a": 0.9, "b": 0.1}), delta=0.05)
-    for answer, data in ((found, None), (found, without), (other, with_strata)):
+    record = jaxcert.report.certificate_record(other, support=(0, 1), data=with_strata)
+    assert "from a (0.9) or b (0.1)" in record["rows"][0]["sentence"]
+    assert record["settings"]["frequencies"] == ["a=0.9", "b=0.1"]
+    for answer, data in ((found, None), (found, without), (other, None), (other, without)):
         with pytest.raises(ValueError, match=r"has a record of these with their frequencies in a file that names"):
             jaxcert.report.certificate_record(answer, support=(0, 1), data=data)
 

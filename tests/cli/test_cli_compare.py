@@ -12,6 +12,8 @@ from cli_harness import command, lines_of, refused, session, table
 from report.alterations import altered_record, with_entries
 from tool_files import DROP, TAU, TAU2, edited, written
 
+from jaxcert.planning import plan_difference
+
 RNG = np.random.default_rng(0)
 A = RNG.beta(9, 1, (60, 20)).astype(np.float32)
 B = (0.8 * A).astype(np.float32)
@@ -91,14 +93,26 @@ def test_it_says_why_nothing_is_certified_as_certify_does():
 
 @pytest.mark.parametrize(("kind", "what"), [("--suite", "trials of each task"), ("--sampled", "tasks")])
 def test_what_would_show_a_difference_that_is_not_certified(kind, what):
+    """The number is the one that a plan gives, at the delta of the pair."""
     rng = np.random.default_rng(0)
-    for name, skill in (("a.npz", 0.72), ("b.npz", 0.6)):
-        np.savez(name, returns=rng.random((20, 10)) < skill)
+    returns = {f"{name}.npz": rng.random((20, 10)) < skill for name, skill in (("a", 0.72), ("b", 0.6), ("c", 0.1))}
+    for name, each in returns.items():
+        np.savez(name, returns=each)
+
+    def size(delta):
+        sizes = {"listed": True} if kind == "--suite" else {"num_rollouts": [10]}
+        best = plan_difference(returns["a.npz"], returns["b.npz"], 0.0, delta=delta, **sizes).best
+        if kind == "--sampled":
+            return f"(about {best.num_tasks} new tasks × 10 trials for power 0.9)"
+        return f"({f'about {best.num_rollouts}' if best else 'more than 100'} new trials of each task for power 0.9)"
+
     start = "Not shown: that a.npz is better than b.npz on average. In these data it is by 0.08"
     plan = f"jaxcert plan A --against B --threshold 0{' --suite' if kind == '--suite' else ''} (of one table"
     run(f"""
-        compare a.npz b.npz {kind} --delta 0.05 -> {start}; how many new {what} it takes: {plan}
+        compare a.npz b.npz {kind} --delta 0.05 -> {start} {size(0.05)}; how many new {what} it takes: {plan}
         compare b.npz a.npz {kind} --delta 0.05 -> it is worse by 0.08, so that more of the same would not show it
+        compare b.npz a.npz c.npz {kind} --delta 0.05 -> apart: b.npz and a.npz {size(0.05 / 6)}; how many new {what}
+        compare b.npz a.npz {kind} --delta 0.05 --question ranking -> apart: b.npz and a.npz {size(0.05)}; how many
     """)
     np.savez("b.npz", returns=np.zeros((20, 10), bool))
     run(f"compare a.npz b.npz {kind} --delta 0.05 -> !Not shown")
@@ -243,6 +257,9 @@ def test_a_page_shows_no_paths(tmp_path):
     assert "b/eval.csv" in command(*compared).out
     assert told in refused(*compared, "--report", page, "--force")
     assert command(*compared, "--report", page, "--force", "--names", "new,old").status == 0
+    named = ("--names", "new,old", "--force", "--json", tmp_path / "c.json")
+    assert command(*compared, "--report", page, *named).status == 0
+    assert "verify c.json eval.csv eval.csv<" in page.read_text()
     assert str(tmp_path) not in page.read_text()
 
 
@@ -257,22 +274,45 @@ def test_a_table_without_rows_or_with_a_name_twice_has_no_policies(tmp_path, hea
 
 
 def test_policies_that_are_read_from_different_columns_of_one_table_are_no_comparison():
-    """A file says of each policy from which column of outcomes it was read."""
+    """A file says of each policy from which columns it was read."""
     rows = [
-        (f"t{i}x", agent, j, int((i + j) % 3 > (agent == "old")), 1)
+        (f"t{i}x", f"t{19 - i}x", agent, j, int((i + j) % 3 > (agent == "old")), 1)
         for i in range(20)
         for agent in ("new", "old")
         for j in range(4)
     ]
-    table("r.csv", "task,agent,trial,success,graded", rows)
+    table("r.csv", "task,scene,agent,trial,success,graded", rows)
     run("""
         compare r.csv --policy agent --only new,old --value success --mean --delta 0.1 --json c.json -> With confidence
         verify c.json r.csv -> ^verified
     """)
+    told = "its policies are read from different columns or records of one table"
     for change, words in (
-        ({("data", "columns", "value"): "graded"}, "its policies are read from different columns of one table"),
+        ({("data", "columns", "value"): "graded"}, told),
+        ({("others", 0, "columns", "task"): "scene"}, told),
         ({("data", "called"): "x'", ("others", 0, "called"): "x`"}, "its statements name two policies alike"),
+        ({("data", "called"): "a b", ("others", 0, "called"): "a b\ufe0f"}, "its statements name two policies alike"),
     ):
         other = altered_record(Path("c.json"), lambda record, to=change: record.update(with_entries(record, to)))
         status, out, err = command("verify", other, "r.csv")
         assert (status, words in out + err) == (1, True), out + err
+
+
+def test_policies_are_read_from_one_place_in_json():
+    """Records of two policies that are read at different places of one file are refused."""
+    held = {agent: {"trial": 0, "agent": agent} for agent in ("new", "old")}
+    tasks = {
+        f"k{i}": {
+            x: [{**held[a], "ok": (i + len(x + a)) % 3 > (a == "old") - 1 + i % 2} for a in held]
+            for x in ("evals", "dev")
+        }
+        for i in range(20)
+    }
+    Path("j.json").write_text(json.dumps({"runs": tasks}))
+    asked = "--records 'runs.*.evals' --task '$1' --trial trial --value ok --mean --delta 0.1"
+    run(f"""
+        compare j.json {asked} --policy agent --only new,old --json c.json -> With confidence
+        verify c.json j.json -> ^verified
+    """)
+    other = altered_record(Path("c.json"), lambda record: record["others"][0]["roles"].update(records="runs.*.dev"))
+    assert "different columns or records of one table" in command("verify", other, "j.json").out

@@ -1,9 +1,13 @@
 """Several requirements at once on the command line: one column each, a file, a protocol, a page."""
 
+import re
+
 import numpy as np
 import pytest
 from cli_harness import command, session
 from report.alterations import altered
+
+from jaxcert import certify_suite_requirements, paired
 
 SHORT = {
     "ASKED": "--requirement 'reward >= 0.4 in 0 1' --requirement 'cost <= 0.6 in 0 1' --complete --delta 0.1",
@@ -61,6 +65,28 @@ def test_what_is_said():
     assert run("certify m.csv ASKED --by light").count("all at once") == 2
 
 
+@pytest.mark.parametrize("command", ["certify m.npz", "compare m.npz low.npz"])
+def test_of_a_list_it_says_how_many_trials_like_these_certify_any_task(folder, command):
+    """As many times the same trials, of which one fewer would certify nothing."""
+    reward, passed = (np.load("m.npz")[name][:, :2] for name in ("reward", "collision"))
+    short = {"reward": reward, "passed": ~passed}
+    np.savez("m.npz", **short)
+    np.savez("low.npz", **{name: each * 0 for name, each in short.items()})
+    lines = ["reward >= 0.7 in 0 1", "passed >= 0.3"]
+    asked = " ".join(f"--requirement '{line}'" for line in lines)
+    out = run(f"{command} {asked} --suite --delta 0.1 --ignore passed -> reward >= 0.7 on 40, passed >= 0.3 on")
+    trials, good = map(int, re.search(r"With (\d+) trials of each task that go like these, (\d+) of 40", out).groups())
+
+    def certified(m):
+        more = {name: np.tile(each, (1, 16))[:, :m] for name, each in short.items()}
+        if command.startswith("compare"):
+            more = {name: paired(each, each * 0) for name, each in more.items()}
+        return int(certify_suite_requirements(more, lines, delta=0.1).num_good)
+
+    assert certified(trials - 1) == 0
+    assert certified(trials) == good > 0
+
+
 def test_a_file_is_verified_and_an_altered_one_is_not(folder):
     run("""
         certify m.csv ASKED --strata light --json s.json -> on a new task from a or b, each as likely, the expected
@@ -80,8 +106,12 @@ def test_a_file_is_verified_and_an_altered_one_is_not(folder):
     def other_rows(document):
         document["certificates"][0]["others"][0]["roles"] = {"where": ["light = a"]}
 
-    altered(folder / "c.json", other_rows, name="rows.json")
-    run("verify rows.json m.csv => its metrics are not of the same rollouts")
+    def other_tasks(document):
+        document["certificates"][0]["others"][0]["columns"]["task"] = "light"
+
+    for change in (other_rows, other_tasks):
+        altered(folder / "c.json", change, name="rows.json")
+        run("verify rows.json m.csv => its metrics are not of the same rollouts")
 
 
 def test_of_two_policies_they_are_about_one_minus_the_other(folder):

@@ -72,7 +72,9 @@ def test_an_answer_has_the_type_and_the_fields_that_are_described(name):
     assert set(question.rows.claims) <= set(question.rows.columns)
     assert question.rows.share is None or question.rows.share in question.rows.columns
     options = {option.name for option in question.options} - {question.each}
-    assert all(question.takes(each) for each in options)
+    # Frequencies stand in `stratified` returns unless the function takes them.
+    assert all(question.takes(each) or each == "frequencies" for each in options)
+    assert question.of_strata == ("frequencies" in options)
 
 
 @EVERY

@@ -1,13 +1,15 @@
 """The kind of each task, from a column of a table or an array."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 import pytest
-from cli_harness import command, refused
+from cli_harness import command, refused, session
+from report.alterations import altered
 
 import jaxcert
-from jaxcert import read_returns
+from jaxcert import read_returns, stratified
 
 TRIALS = itertools.product(range(10), "ab", range(4))
 ROWS = [(kind, f"{kind}{task}", trial, int((task, trial) != (0, 0))) for task, kind, trial in TRIALS]
@@ -101,6 +103,41 @@ def test_commands_ask_about_strata_or_refuse_them(file, tmp_path):
     assert "a plan for new tasks of one policy (PILOT) does" in refused("plan", "--strata", "kind", "--delta", 0.1)
     asked = ("certify", file, "--question", "stratified", "--threshold", 0.5, "--delta", 0.1)
     assert "is about strata; expected their column (--strata)" in refused(*asked)
+
+
+ASKED = ("--mean", "--question cvar --alpha 0.5 --cap 1", "--requirement 'success >= 0.5'")
+
+
+@pytest.mark.usefixtures("there")
+@pytest.mark.parametrize("asked", ASKED)
+def test_means_and_requirements_have_given_frequencies_on_every_surface(file, asked):
+    """The numbers are those of the function; other frequencies are other numbers."""
+    given = {"b": 0.75, "a": 0.25}
+    sample = stratified(read_returns(file, strata="kind").returns, ["a", "b"] * 10, frequencies=given)
+    if asked == "--mean":
+        found = jaxcert.certify_mean(sample, delta=0.1)
+    elif "cvar" in asked:
+        found = jaxcert.certify_cvar(sample, 0.5, cap=1, delta=0.1)
+    else:
+        sample = dataclasses.replace(sample, returns={"success": sample.returns})
+        found = jaxcert.certify_requirements(sample, ["success >= 0.5"], delta=0.1)
+    session(
+        f"""
+        certify t.csv ASKED --frequency b=0.75,a=0.25 --json c.json --report c.html -> {found}
+        verify c.json t.csv -> verified: 1 certificate, 1 statement
+        lock p.toml {asked.replace("--mean", "--question mean")} LOCK --frequency b=0.75,a=0.25
+        certify t.csv --protocol p.toml --json l.json -> from a (0.25) or b (0.75)
+        verify l.json t.csv --protocol p.toml -> verified: 1 certificate, 1 statement
+        certify t.csv ASKED --json m.json -> from a or b, each as likely
+        verify m.json t.csv --protocol p.toml !> not verified
+        certify t.csv {asked} --delta 0.1 --frequency a=0.5,b=0.5 => is about strata; expected their column (--strata)
+        """,
+        ASKED=f"{asked} --strata kind --delta 0.1",
+        LOCK=f"--strata kind --delta 0.1 --tasks 20 --rollouts 4{'' if 'req' in asked else ' --support 0 1'}",
+    )
+    assert "b=0.75; a=0.25" in (file.parent / "c.html").read_text()
+    altered(file.parent / "c.json", lambda held: held["certificates"][0]["settings"].update(frequencies=["a=1", "b=9"]))
+    session("verify c.json t.csv !> not verified")
 
 
 def test_two_policies_have_their_tasks_in_the_same_strata(file, tmp_path):
