@@ -9,9 +9,10 @@ import typer
 from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _trial_texts
 from jaxcert.cli._app import refuse_both, typed_among
-from jaxcert.cli._options import argument, flag, option, options, several, with_group
+from jaxcert.cli._options import argument, flag, in_shell, option, options, several, with_group
 from jaxcert.cli._outputs import Outputs
 from jaxcert.report import certificate_document, check_trials, trial_records
+from jaxcert.report.html._several_page import write_pairs
 from jaxcert.report.plots._curve_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._declared import outcomes_of
@@ -156,18 +157,28 @@ def next_task(log: Path = LOG) -> None:
 
 
 @group.command("status")
-@with_group("outputs", Outputs, without=["witness", "report", "names", "title"])
+@with_group("outputs", Outputs, without=["witness", "names", "title"])
 def trial_status(log: Path = LOG, *, outputs: Outputs) -> None:
-    """Say how far LOG has come, and what is certified so far; of policies --plot draws the evidence after each pair."""
+    """Say how far LOG has come, and what is certified so far; of policies --plot draws the evidence after each pair,
+    and --report writes a page.
+    """
     outputs.check(("LOG", log))
     found: Any = open_trials(log)
-    is_of_tasks = isinstance(found, Trials)
+    is_of_tasks, checked = isinstance(found, Trials), in_shell("verify", [log.name], [])
+    drawn = [name for name in ("plot", "report") if getattr(outputs, name) is not None]
+    if drawn and is_of_tasks:
+        raise ValueError(f"{log}: --{drawn[0]} is for policies in pairs; of tasks --json writes what is certified")
     if outputs.json is not None and not is_of_tasks:
         checker, named = map(shlex.quote, (check_trials.__file__, str(log)))
         proof = f"jaxcert verify {named}, or python {checker} {named}"
         raise ValueError(f"{log}: --json is for tasks; of pairs the log is the proof: {proof}")
-    if outputs.plot is not None and is_of_tasks:
-        raise ValueError(f"{log}: --plot is for policies in pairs; of tasks --json writes what is certified")
-    outputs.write(document=lambda: certificate_document(trial_records(found)), axes=lambda: plot_pairs(found))
+    outputs.write(
+        document=lambda: certificate_document(trial_records(found)),
+        names=[log.name, *found.declared.labels],
+        axes=lambda: plot_pairs(found),
+        page=lambda path, **how: write_pairs(
+            path, found, **{**how, "verify_command": checked, **_trial_texts.on_page(found)}
+        ),
+    )
     if not outputs.to_stdout:
         _console.say(*_trial_texts.standing(found))

@@ -1,6 +1,7 @@
 """`jaxcert trial` with two policies in pairs: from the start to the answer; withdrawn, blinded, refused."""
 
 import functools
+import hashlib
 import re
 import shlex
 import subprocess
@@ -71,6 +72,39 @@ def test_from_the_start_to_the_answer(log):
     assert [*check_pairs(log.read_bytes())] == [f"proven after 8 pairs: {BETTER.split(': ')[1]}."]
     log.write_bytes(log.read_bytes().replace(b'"success": false', b'"success": true', 1))
     run("verify ab.jsonl !> = refused: line 3 of the log has another hash")
+
+
+def test_a_page_says_what_is_shown_and_by_what(log):
+    """The picture is that of the plot; a later page says more; one that exists stays."""
+    run("START --pairs 60")
+    made(log, ALIKE, *[WON] * 6)
+    run("STATUS --report ab.html -> 7 pairs: new won 6, old 0, 1 alike")
+    page = log.with_suffix(".html")
+    first = page.read_text()
+    assert "No policy is shown to be better." in first
+    assert "go on: about 1 pair more if it goes on like this" in first
+    made(log, WON)
+    run(f"STATUS --report ab.html => ab.html: exists\nSTATUS --report ab.html --force -> {BETTER}")
+    text = page.read_text()
+    assert f'<p class="claim">{BETTER}.</p>' in text
+    assert "new better than old" in text
+    for name, value in {"most pairs": 60, "confidence": "0.95 (delta 0.05)", "trials": 16}.items():
+        assert f'<th scope="row">{name}</th><td>{value}</td>' in text
+    assert hashlib.sha256(log.read_bytes()).hexdigest() in text
+    assert "<pre>jaxcert verify ab.jsonl</pre>" in text
+    run("trial undo ab.jsonl --why 'the arm stuck'\nSTATUS --report ab.html --force -> the arm stuck")
+    assert "1 withdrawn (the arm stuck): the above holds only if" in page.read_text()
+
+
+def test_a_page_reveals_no_blinded_policy_and_no_path(log):
+    run("trial start ab.jsonl --policies first,second --delta 0.05 --seed 7 --blinded\nSTATUS --report c.html")
+    text = (log.parent / "c.html").read_text()
+    assert "X against Y" in text
+    assert not re.search(r"first\b|second\b|seed", re.sub("first (line|trial)", "", text))
+    run("""
+        trial start cd.jsonl --policies /home/me/new,old --delta 0.05
+        trial status cd.jsonl --report d.html => are paths, which a page does not show
+    """)
 
 
 def test_what_can_be_shown_no_more(log):

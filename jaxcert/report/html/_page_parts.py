@@ -21,8 +21,9 @@ from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions._answers import assumptions_of, plain_settings, sampled
 from jaxcert.report._in_words import Sample, column_texts
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines
-from jaxcert.report.plots._curve_plots import plot_certificates, step_curve, thinned
+from jaxcert.report.plots._curve_plots import plot_certificates, plot_pairs, step_curve, thinned
 from jaxcert.report.plots._interval_plot import Interval, axis_of, intervals_of, plot_intervals
+from jaxcert.rollouts import PairedTrials
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import span
@@ -52,8 +53,9 @@ def write_page(
     form = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined}
     environment = jinja2.Environment(loader=jinja2.PackageLoader("jaxcert.report", "html"), **form)
     assumptions = assumptions_of(question.name for question in questions)
-    every = {"version": __version__, "listed": questions[0].listed, "assumptions": assumptions}
-    write_whole(path, environment.get_template(name).render(**every, **shown), replace=replace)
+    listed = any(question.listed for question in questions)
+    every = {"version": __version__, "listed": listed, "assumptions": assumptions}
+    write_whole(path, environment.get_template(name).render(every | shown), replace=replace)
 
 
 def rows_of_table(columns: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
@@ -148,6 +150,13 @@ def intervals_svg(rows: Mapping[str, Interval], **axis: Any) -> str:
     with _axes() as ax:
         plot_intervals(rows, ax=ax, **axis)
         ax.figure.set_figheight(_SIZE[1] + more_lines(ax))
+        return _svg(ax)
+
+
+def pairs_svg(trials: PairedTrials) -> str:
+    """The evidence over time."""
+    with _axes() as ax:
+        plot_pairs(trials, ax=ax).set(title="")
         return _svg(ax)
 
 

@@ -1,4 +1,4 @@
-"""The content of the pages: of one answer, and of several that hold together, as of policies or of groups of rows."""
+"""The page of one answer, and the answers of groups of rows, which a page shows together."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -16,14 +16,11 @@ from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import question_of, rows_of
 from jaxcert.report._in_words import MOST_REASONS, Sample, reasons_of, texts_of
-from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.html._page_parts import (
     MOST_ROWS,
     check_policies,
-    confidence_of,
     figure_of,
-    intervals_svg,
     misses_of,
     origins_of,
     rows_of_table,
@@ -141,11 +138,7 @@ def write_report(
     )
 
 
-# --- of several answers --------------------------------------------------------------------------------------------
-
-# Policies or groups that have a sentence; the table has all.
-_MOST_CLAIMS = 3
-_DOTS = "Dots are averages in the data, which certify nothing; bars are what is certified."
+# --- of groups -----------------------------------------------------------------------------------------------------
 
 
 class Groups(NamedTuple):
@@ -219,28 +212,3 @@ class Groups(NamedTuple):
     def axis(self) -> dict[str, Any]:
         """The name of the numbers that are drawn."""
         return axis_of(self.answers[0], self.question)
-
-
-def write_several(
-    path: str | PathLike[str], found: Leaderboard | Groups, *, title: str | None = None, **how: Any
-) -> None:
-    """Write a leaderboard, or the answers of groups, as one page of HTML that needs no other file and no network."""
-    said, shown, first = found.said, found.page, found.questions[0]
-    write_page(
-        path,
-        "several.html.j2",
-        found.questions,
-        title=title or found.title,
-        kind=f"{shown['kind']} {'on a fixed list of tasks' if first.listed else 'for new tasks'}",
-        claims=said[:_MOST_CLAIMS] or ["No order is certified."],
-        more=f"These are the first {_MOST_CLAIMS} of {len(said)}; the table has all." * (len(said) > _MOST_CLAIMS),
-        rows=rows_of_table(found.table),
-        note=shown["note"],
-        together=found.together,
-        picture=None if first.takes("tasks") else intervals_svg(found.intervals, **found.axis),
-        caption=" ".join([_DOTS, *shown.get("caption", ())]),
-        settings={"confidence": confidence_of(found.delta), **shown["settings"]},
-        not_about="a single task or episode",
-        origins=origins_of(found.names, found.data),
-        **how,
-    )
