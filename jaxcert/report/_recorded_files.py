@@ -8,8 +8,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from jaxcert._validation import precision
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._recompute import precision, support_of
+from jaxcert.report._recompute import support_of
 from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables._entries import as_seen
 from jaxcert.tables._readers import ReturnsFile, read_by
