@@ -170,10 +170,11 @@ def _write(request: Request, answers: Mapping[str, Answer]) -> None:
 
 
 def _label_tasks(entries: set[str], columns: set[str | None], files: Sequence[ReturnsFile]) -> bool:
-    """Whether entries of columns are labels of tasks, or parts of them."""
+    """Whether entries of columns are labels of tasks, or parts of them; numbers coincide, unless all do."""
     parts = {part for file in files if file.columns for part in (file.columns.task, *file.columns.task.split(","))}
-    labels = {label for file in files for label in file.tasks.tolist() if is_name(label)}  # numbers coincide
-    return bool(parts & columns or entries & labels)
+    labels = {label for file in files for label in file.tasks.tolist()}
+    named = {part for label in filter(is_name, labels) for part in (label, *label.split(", "))}
+    return bool(parts & columns or entries & named or entries >= {*map(str, labels)})
 
 
 def _records(request: Request, answers: Mapping[str, Answer]) -> list[dict[str, Any]]:

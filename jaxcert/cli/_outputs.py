@@ -19,7 +19,9 @@ from jaxcert.report.plots._axes import check_figure_path
 from jaxcert.tables import ReturnsFile
 
 # What begins as a path or an address does, at a word or after a colon, ends as the path of a file, or has two slashes.
-_PATH = re.compile(r"(^|[\s:=])([/~.\\]|[a-zA-Z]:[/\\])|:[^\s/\\]*[/\\]|[/\\].*[/\\]|[/\\][^/\\]*[.][a-zA-Z]+[0-9]?$")
+_PATH = re.compile(
+    r"(^|[\s:=])([/~.\\]|[a-zA-Z]:[/\\])|\S@\S+:|:[^\s/\\]*[/\\]|[/\\].*[/\\]|[/\\][^/\\]*[.][a-zA-Z]+[0-9]?$"
+)
 _CLAIM = "certified with confidence"
 Named = tuple[str, Path | None]  # a file, and what the user calls it
 

@@ -20,6 +20,8 @@ AT_RANDOM = (
 )
 OF_COUNTS = "certificates hold only if the number of trials of a task does not depend on their outcomes"
 _USUAL = Roles()
+# What stands before the last part of a path, and of an address with user and host; a home.
+_PLACE = re.compile(r".*[/\\]|^\S+@[^\s:]+:|^~\S*$", re.DOTALL)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -201,7 +203,7 @@ class ReturnsFile(Returns):
         if name in tasks or sign == "!=":
             return f"some {'tasks' if name in tasks else 'rows'} by {name}"
         entries = wanted.split(",") if sign == "in" else [wanted]
-        last_parts = ",".join(re.sub(r".*[/\\]", "", each, flags=re.DOTALL) for each in entries)
+        last_parts = ",".join(_PLACE.sub("", each.strip()) for each in entries)
         shown = quoted_condition(f"{name} {sign} {last_parts}")
         return f"where {shown}"  # the certificate states it
 

@@ -235,6 +235,7 @@ def test_a_page_shows_no_paths(tmp_path):
     """Files of one name are told apart by their paths, and names that are paths go on no page."""
     places = (
         "host:/home/me/{}/m",
+        "me@host:{}",
         "eval.py --ckpt /home/me/{}",
         "/home/me/{}/last.pt",
         "https://a.b/{}/m",
