@@ -29,7 +29,7 @@ from jaxcert.report.plots._axes import drawing
 from jaxcert.report.plots._curve_plots import curve_or_rows
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
-from jaxcert.tables._returns import names_of
+from jaxcert.tables._entries import is_name
 
 # What begins as a path or an address does, at a word or after a colon, ends as the path of a file, or has two slashes.
 _PATH = re.compile(r"(^|[\s:=])([/~.\\]|[a-zA-Z]:[/\\])|:[^\s/\\]*[/\\]|[/\\].*[/\\]|[/\\][^/\\]*[.][a-zA-Z]+[0-9]?$")
@@ -43,9 +43,11 @@ def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
     policies = {name for each in answers.values() for name in each.policies}
     files = [file for each in answers.values() for file in each.data]
     columns = {str(name) for file in files for name in (*(file.columns or ()), *file.roles.used)}
-    are_tasks = any(file.columns and file.columns.task == file.roles.strata for file in files)
-    if are_tasks and request.outputs.report and not request.outputs.names:
-        raise ValueError("--report: strata are labels of tasks, which a page shows with --tasks-in-report alone")
+    entries = strata | ({*answers} if request.by else set())
+    named = {request.by, *(file.roles.strata for file in files)}
+    if request.outputs.report and not request.outputs.names and _label_tasks(entries, named, files):
+        told = "groups or strata are labels of tasks or parts of them"
+        raise ValueError(f"--report: {told}, which a page shows with --tasks-in-report alone")
     write_files(
         request,
         found := _groups(request, answers),
@@ -54,6 +56,13 @@ def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
         document=lambda: certificate_document(_records(request, answers), protocol=request.digest),
         page=functools.partial(_write_page, request, answers) if request.by is None else None,
     )
+
+
+def _label_tasks(entries: set[str], columns: set[str | None], files: Sequence[ReturnsFile]) -> bool:
+    """Whether entries of columns are labels of tasks, or parts of them."""
+    parts = {part for file in files if file.columns for part in (file.columns.task, *file.columns.task.split(","))}
+    labels = {label for file in files for label in file.tasks.tolist() if is_name(label)}  # numbers coincide
+    return bool(parts & columns or entries & labels)
 
 
 def write_files(
@@ -159,8 +168,7 @@ def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **h
 
 
 def _verify_command(json: Path, data: Sequence[ReturnsFile], protocol: Path | None) -> str:
-    """The command that recomputes the certificate file; a table with all policies is named once."""
-    is_one = len({each.path for each in data}) == 1
-    files = [data[0].path.name] if is_one else names_of([dataclasses.replace(each, called=None) for each in data])
+    """The command that recomputes the certificate file, without paths; a table with all policies is named once."""
+    files = [path.name for path in dict.fromkeys(each.path for each in data)]
     words = [] if protocol is None else ["--protocol", no_option(protocol.name)]
     return in_shell("verify", [json.name, *files], words)

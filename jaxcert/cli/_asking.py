@@ -158,7 +158,7 @@ _NOTHING_ASKED = (
 )
 _SETTLED = ("support", "delta", "beta", "bound", "method", "question", "options")
 _COLUMNS = ("task", "value", "strata")
-_NOT_LOCKED = ("where", "only", "successes", "trials")
+_NOT_LOCKED = ("where", "only", "successes", "trials", "records", "recipe")
 
 
 class Locked(NamedTuple):

@@ -1,5 +1,6 @@
 """`jaxcert choose`: show what a file of returns holds and which questions it can answer, without a certificate."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,13 +8,13 @@ from typing import Any
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
 from jaxcert.cli import _console
-from jaxcert.cli._console import as_given
 from jaxcert.cli._options import argument, reading_of, with_roles, words_of
 from jaxcert.cli._question_options import askable
 from jaxcert.cli._reading import PolicySource, as_stated, read_all
-from jaxcert.cli._typed import in_shell
+from jaxcert.cli._typed import as_given, in_shell
 from jaxcert.returns._labels import quoted
 from jaxcert.returns._prepared import is_successes
+from jaxcert.returns._required import sides_of
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables.folders._parts import holds_parquet
 
@@ -57,7 +58,8 @@ def command(
 
 def _choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> dict[bool, dict[str, str]]:
     """The command of each question about these files by its words, of new tasks and of a list, what they hold first."""
-    found: dict[bool, dict[str, str]] = {listed: {} for listed in (files[0].fixed_list, not files[0].fixed_list)}
+    is_list = any(file.fixed_list for file in files)
+    found: dict[bool, dict[str, str]] = {is_list: {}, not is_list: {}}
     for question in askable(len(files)).values():
         if _is_allowed(question, files):
             found[question.listed][question.words] = _command(question, files, roles)
@@ -87,18 +89,26 @@ def _is_allowed(question: Question, files: Sequence[ReturnsFile]) -> bool:
     if needs_whole and any(file.num_unfinished for file in files):
         return False
     fits = question.of_strata if has_strata else not question.takes("strata")
-    return fits and (not of_metrics or bool(files[0].columns and files[0].unread))
+    return fits and (not of_metrics or (bool(files[0].unread) and _can_be_required(files[0])))
+
+
+def _can_be_required(file: ReturnsFile) -> bool:
+    """Whether a requirement can name its column: it counts no trials, and no blank ends its name."""
+    name = file.columns.value if file.columns and not file.counted else ""
+    with contextlib.suppress(ValueError):  # it has a line break
+        return bool(name.strip()) and [side.metric for side in sides_of([f"{name} >= 0"])] == [name]
+    return False
 
 
 def _command(question: Question, files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> str:
     """The command that asks this question about these files; a tool may fix the support, but the returns never do."""
     # Requirements name their columns.
     words = words_of({**roles, "value": None} if question.takes("requirements") else roles)
-    words += ["--suite"] if question.listed else ["--sampled"] * files[0].fixed_list
+    words += ["--suite"] if question.listed else ["--sampled"] * any(file.fixed_list for file in files)
     words += _naming(question, files[0])
     if question.has_support and not all(is_successes(file.like) for file in files):
-        known = files[0].known_support
-        words += ["--support", *(_ENDS if known is None else map(as_given, known))]
+        known = {file.known_support for file in files}
+        words += ["--support", *(map(as_given, ends) if len(known) == 1 and (ends := known.pop()) else _ENDS)]
     command = "certify" if len(files) == 1 else "compare"
     return in_shell(command, [file.path for file in files], [*words, "--delta", "0.05"])
 

@@ -10,6 +10,7 @@ import numpy as np
 from jaxcert.certificates import ceil_figures
 from jaxcert.certificates._certificate import of_two
 from jaxcert.cli._reading import told
+from jaxcert.cli._typed import as_given
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._in_words import level_words
 from jaxcert.tables import ReturnsFile
@@ -68,11 +69,6 @@ def settings_words(certificates: Mapping[str, Any]) -> list[str]:
 def _rollouts(counts: np.ndarray) -> str:
     """The number of rollouts of each task, [n]."""
     return f"{how_many(span(counts), 'rollout')}{f', {counts.sum()} in all' if np.ptp(counts) else ' each'}"
-
-
-def as_given(value: float) -> str:
-    """A number chosen by the user, with the figures that identify the float."""
-    return repr(float(value)).removesuffix(".0")
 
 
 def table(columns: Mapping[str, Sequence[str]]) -> str:

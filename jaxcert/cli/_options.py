@@ -10,6 +10,7 @@ import typer
 from typer.models import ParameterInfo
 
 from jaxcert.certificates._arguments import AUTO
+from jaxcert.cli._typed import as_given
 from jaxcert.tables._roles import Columns, Roles
 
 Command = Callable[..., None]
@@ -198,7 +199,8 @@ def words_of(given: Mapping[str, Any]) -> list[str]:
     words = []
     for name, value in given.items():
         for each in value if isinstance(value, list | tuple) else [value]:
-            words += [] if each is None else [role_option(name, each), f"{each:g}" if isinstance(each, float) else each]
+            typed = as_given(each) if isinstance(each, float) else each
+            words += [] if each is None else [role_option(name, each), typed]
     return words
 
 

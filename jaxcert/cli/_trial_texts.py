@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from jaxcert.certificates import confidence, floor_to
-from jaxcert.cli._console import as_given, table
+from jaxcert.cli._console import table
+from jaxcert.cli._typed import as_given
 from jaxcert.returns._labels import enumerated, quoted
 from jaxcert.rollouts import PairedTrials, RecordedTrials, Trials
 from jaxcert.rollouts._declared import fewest_to_pass, if_all_pass, pairs_to_go

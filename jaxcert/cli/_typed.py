@@ -26,6 +26,11 @@ def typed_among(options: Sequence[str]) -> list[str]:
     return [option for option in options if option in names]
 
 
+def as_given(value: float) -> str:
+    """A number chosen by the user, with the figures that identify the float."""
+    return repr(float(value)).removesuffix(".0")
+
+
 def in_shell(command: str, files: Iterable[str | Path], options: Iterable[str]) -> str:
     """A command with these files and options, to be typed in a shell."""
     return shlex.join(["jaxcert", command, *map(no_option, files), *options])

@@ -10,7 +10,7 @@ from jaxcert._validation import as_numbers, check_finite, check_open_unit
 from jaxcert.bounds import betting
 from jaxcert.planning._experiments import Experiments, Margin, enough, fewest, kept_if_lucky, plan_of, with_failures
 from jaxcert.planning._least_tasks import counts
-from jaxcert.planning._pilot import PilotReturns, ReorderedPilot, support_of
+from jaxcert.planning._pilot import PilotReturns, support_of
 from jaxcert.planning._plan import Design, Plan
 from jaxcert.planning._search import check_trials
 from jaxcert.planning._suite_plan import trials_of
@@ -20,7 +20,7 @@ from jaxcert.tables._returns import how_many
 
 # The most tasks of an imagined comparison.
 _TASKS = 2048
-# Differences that stand for all that a pilot's rollouts give in other orders.
+# Averages that stand for all that a pilot's rollouts give in other orders.
 _POOL = 4096
 _USUAL_ROLLOUTS = (1, 2, 5, 10, 20)
 # Of a comparison whose size is said unasked: the power, and the most rollouts of a task and returns of a policy.
@@ -145,9 +145,11 @@ def _tasks(a: Any, b: Any, wish: Margin, power: float, m: int, seed: int, num_cl
     def found(draw: Callable[..., np.ndarray], number: int) -> int:
         return fewest(Experiments(draw, wish, _TASKS), power, (seed, number, m), num_claims)
 
-    known = _reordered(a, b, m, seed)
-    like = found(_of_pool(known), 3)
-    unlucky = with_failures(_of_pool(known), kept_if_lucky(known, wish), -wish.width)
+    rng = np.random.default_rng([seed, 7, m])
+    of_a, of_b = _averages(a, m, rng), _averages(b, m, rng)
+    draw, pairs = _of_averages(of_a, of_b), of_a - np.resize(of_b.T, of_a.T.shape).T
+    like = found(draw, 3)
+    unlucky = with_failures(draw, kept_if_lucky(pairs, wish), -wish.width)
     return enough(like, like and found(unlucky, 6), power, lambda n: _of_two(n, m))
 
 
@@ -179,22 +181,29 @@ def _pilots(pilot_a: Any, pilot_b: Any, support: Support | None, *, listed: bool
     return a, b
 
 
-def _reordered(a: PilotReturns, b: PilotReturns, num_rollouts: int, seed: int) -> np.ndarray:
-    """Differences of averages of m of the pilot's own rollouts, [pilot tasks, repeats]; of all where there are fewer.
+def _averages(pilot: PilotReturns, num_rollouts: int, rng: np.random.Generator) -> np.ndarray:
+    """Averages of m of a pilot task's own rollouts, of all where there are fewer, [pilot tasks, averages].
 
-    With more rollouts of a task the averages vary less, so fewer tasks are enough.
+    With more rollouts of a task the averages vary less, so fewer tasks are enough. Each rollout is in as many of them,
+    as neighbours in a ring, so that their mean is the task's own: of averages drawn at random a lucky mean would plan
+    too few tasks.
     """
-    rng, repeats = np.random.default_rng([seed, 7, num_rollouts]), max(-(-_POOL // a.num_tasks), 8)
-    drawn = (ReorderedPilot(each).draw(rng, repeats, min(num_rollouts, each.returns.shape[1])) for each in (a, b))
-    of_a, of_b = (returns.mean(axis=-1, dtype=np.float32) for returns in drawn)
-    return (of_a - of_b).T
+    num_tasks, most = pilot.returns.shape
+    repeats, m = max(-(-_POOL // pilot.returns.size), 1), min(num_rollouts, most)
+    rings = rng.permuted(np.broadcast_to(pilot.returns[:, None], (num_tasks, repeats, most)), axis=-1)
+    rings = np.concatenate([rings, rings[..., : m - 1]], axis=-1)
+    neighbours = np.lib.stride_tricks.sliding_window_view(rings, m, axis=-1)
+    return neighbours.mean(axis=-1, dtype=np.float32).reshape(num_tasks, -1)
 
 
-def _of_pool(differences: np.ndarray) -> Callable[..., np.ndarray]:
-    """Draws from differences [pilot tasks, repeats]."""
+def _of_averages(of_a: np.ndarray, of_b: np.ndarray) -> Callable[..., np.ndarray]:
+    """Draws differences of averages [pilot tasks, averages] of either policy on the same task."""
 
     def draw(rng: np.random.Generator, num_repeats: int, num_tasks: int) -> np.ndarray:
-        return differences.reshape(-1)[rng.integers(differences.size, size=(num_repeats, num_tasks))]
+        shape = num_repeats, num_tasks
+        task = rng.integers(len(of_a), size=shape)
+        first, second = (each[task, rng.integers(each.shape[1], size=shape)] for each in (of_a, of_b))
+        return first - second
 
     return draw
 

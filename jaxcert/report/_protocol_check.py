@@ -46,8 +46,9 @@ def of_files(locked: Protocol, files: Sequence[ReturnsFile]) -> list[str]:
         labels = [] if data.strata is None else data.strata
         found["of_strata"] = dict(sorted(Counter(str(label).strip() for label in labels).items()))
     unknown = [name for name in found if found[name] is None and getattr(locked, name) is not None]
-    rows = data.roles.rows_picked
+    rows, of_json = data.roles.rows_picked, [name for name in ("records", "recipe") if getattr(data.roles, name)]
     picked = [f"only rows with {' and '.join(rows)} are read, which the protocol does not lock"] if rows else []
+    picked += [f"the protocol does not lock {' and '.join(of_json)}, by which rows are read"] if of_json else []
     return [*design, *picked, *locked.contradictions(found), *_of_open_columns(locked, columns, data.usual_columns)] + [
         f"{name} is not recorded in the file of returns, the protocol says {getattr(locked, name)}; expected a file "
         f"that records it, such as one of `write_returns(..., facts=...)`, or a protocol locked without {name}"

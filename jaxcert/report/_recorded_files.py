@@ -11,6 +11,7 @@ from typing import Any
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._recompute import precision, support_of
 from jaxcert.returns._labels import quoted, quoted_condition
+from jaxcert.tables._entries import as_seen
 from jaxcert.tables._readers import ReturnsFile, read_by
 from jaxcert.tables._returns import AT_RANDOM, OF_COUNTS, how_many, names_of
 from jaxcert.tables._roles import Columns, Roles
@@ -111,14 +112,14 @@ def _check_number(certificate: str | PathLike[str], document: Mapping[str, Any],
 
 
 def _check_metrics(certificate: str | PathLike[str], record: Mapping[str, Any], files: Sequence[Any]) -> None:
-    """Raise ValueError for metrics of a policy that are not of the same rows of the same file."""
+    """Raise ValueError for metrics of a policy that are not of the same trials in the same rows of the same file."""
     num_metrics = 0
     with contextlib.suppress(ValueError):  # wrong requirements are found where the record is computed again
         num_metrics = len(QUESTIONS[record["question"]].metrics(record["settings"]))
     files = files[:-1] if "max_weight" in record["settings"] else files  # the last one has the weights of tasks
     count = len(files) // num_metrics if num_metrics else len(files)
-    rows = [{**each, "columns": None, "roles": {**(each.get("roles") or {}), "value": None}} for each in files]
-    told = [[row["sha256"], row["roles"]] for row in rows]
+    how = ("columns", "roles")
+    told = [[each["sha256"], *({**(each.get(name) or {}), "value": None} for name in how)] for each in files]
     if any(each != told[place % max(1, count)] for place, each in enumerate(told)):
         raise ValueError(f"{certificate}: its metrics are not of the same rollouts")
 
@@ -171,13 +172,14 @@ def of_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]])
     """
     wrong, told, read = [], [], []
     for policies in _named(document, data):
-        if len({quoted(name) for name, *_ in policies}) < len(policies):
+        if len({quoted(str(as_seen(name))) for name, *_ in policies}) < len(policies):
             wrong.append("its statements name two policies alike")
-        columns = [file.columns.value if file.columns else "" for _, _, file in policies]
-        if len({*columns}) > 1:
-            read += [f"{quoted(name)} by {quoted(each)}" for (name, *_), each in zip(policies, columns, strict=True)]
-            if len({file.path for *_, file in policies}) == 1:
-                wrong.append("its policies are read from different columns of one table")
+        how = [_how_read(file) for *_, file in policies]
+        if differ := [name for name in how[0] if len({each[name] for each in how}) > 1] if how else []:
+            words = [" and ".join(quoted(f"{each[name]}") for name in differ) for each in how]
+            read += [f"{quoted(name)} by {each}" for (name, *_), each in zip(policies, words, strict=True)]
+            if len({file.sha256 for *_, file in policies}) == 1:
+                wrong.append("its policies are read from different columns or records of one table")
         sources = [file.policy or file.path.name for _, _, file in policies]
         for (name, recorded, file), source in zip(policies, sources, strict=True):
             recorded = file.policy or recorded
@@ -190,7 +192,17 @@ def of_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]])
             told += [f"{quoted(name)} is {quoted(file)}" for name, _, file in pairs]
     names, columns = (", ".join(dict.fromkeys(each)) for each in (told, read))
     both = [f"names as the file has them: {names}"] * bool(names) + [f"outcomes as read: {columns}"] * bool(columns)
+    board = len(document.get("leaderboard", {}).get("order", ())) or len(data)
+    if any(_how_read(files[0]) != _how_read(data[place % board][0]) for place, files in enumerate(data)):
+        wrong.append("certificates of one policy are read from different columns or records")
     return [*dict.fromkeys(wrong)], "; ".join(both)
+
+
+def _how_read(file: ReturnsFile) -> dict[str, Any]:
+    """The columns and records of a file that are read, and none of what tells its policy."""
+    columns = file.columns or Columns("", "", "")
+    of_json = {name: getattr(file.roles, name) or "" for name in ("records", "recipe")}
+    return columns._asdict() | of_json
 
 
 def _named(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> Iterator[list[_Named]]:

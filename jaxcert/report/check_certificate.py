@@ -47,6 +47,13 @@ BELIEVED = """What remains to be believed:
 - that rollouts are independent and, where it says "a new task", tasks are independent draws from one distribution
   or, a fixed number of each, from several strata;
 - other words of the file than the sentences above, such as its assumptions."""
+# Control characters, and characters that are displayed as nothing; whole numbers.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffc\U00016fe4\U0001bca0-\U0001bca3"
+    "\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0+)?", re.ASCII)
 _DECIMAL = re.compile(r"-?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})?")
 _WORDS = dict(re.findall(r"(\w+)=(.)", "true=1 yes=1 pass=1 passed=1 success=1 false=0 no=0 fail=0 failed=0 failure=0"))
 NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
@@ -473,6 +480,12 @@ def _within(tasks: list[list[Fraction]], least: Any, most: Any, delta: Fraction,
     return Case(tasks, low, high, delta, delta, settings, binary)
 
 
+def as_seen(label: str) -> str:
+    """A label as who reads it sees it: without doubled blanks and unseen characters, 1.0 as 1."""
+    text = unicodedata.normalize("NFC", " ".join(_UNSEEN.sub("", label).split()))
+    return text.partition(".")[0] if _WHOLE.fullmatch(text) else text
+
+
 def read_csv(content: bytes, columns: Any) -> tuple[Any, ...]:
     """The returns of each task, in the order in which tasks first appear, the SHA-256 of the file, and any strata."""
     names, text = [columns["task"], *filter(None, [columns["trial"]])], content.decode("utf-8-sig")
@@ -491,7 +504,7 @@ def read_csv(content: bytes, columns: Any) -> tuple[Any, ...]:
     for i, row in enumerate(rows):
         need(len(row) == len(header), f"row {i + 1} of the returns has other columns")
         entries = [row[header.index(name)].strip() for name in (*names[1:], *values)]
-        trial, cells = entries[: -len(values)], entries[-len(values) :]
+        trial, cells = [*map(as_seen, entries[: -len(values)])], entries[-len(values) :]
         held, key = tasks.setdefault(row[header.index(names[0])], {}), (*trial,) or (i,)
         need(key not in held, f"row {i + 1} of the returns: its trial occurs twice")
         point, cells = "." if mark == "," else ",", cells if is_wide else ["/".join(cells)]
@@ -499,7 +512,8 @@ def read_csv(content: bytes, columns: Any) -> tuple[Any, ...]:
         room -= len(held[key])
         label = row[header.index(kind)].strip()
         need(kinds.setdefault(row[header.index(names[0])], label) == label, f"row {i + 1}: its task is in two strata")
-    need(len({*map(str.strip, tasks)}) == len(tasks), "labels of tasks differ in blanks alone")
+    for labels in (tasks, {*kinds.values()}):
+        need(len({*map(as_seen, labels)}) == len(labels), "labels of tasks or strata differ in what nobody sees")
     found = [[x for each in held.values() for x in each] for held in tasks.values()]
     return found, sha256(content).hexdigest(), *([[*kinds.values()]] if "strata" in columns else [])
 

@@ -29,7 +29,6 @@ delta, whenever and why the trials ended: given all pairs before, it wins a disc
 and its X is at most c on average. A pair with a withdrawn trial counts as lost by both.
 """
 
-import re
 import sys
 from collections.abc import Callable, Iterator
 from decimal import ROUND_FLOOR, Context, Decimal
@@ -41,7 +40,6 @@ from json import dumps, loads
 from math import lcm
 from pathlib import Path
 from typing import Any
-from unicodedata import normalize
 
 if __package__:
     from jaxcert.report import check_certificate as base
@@ -60,10 +58,6 @@ _OF_LOST = "(with each pair of a withdrawn trial counted as lost by both: for wh
 _ROUNDED_DOWN = Context(prec=400, rounding=ROUND_FLOOR)
 _MOST_TRIALS, _MOST_WORK = 2000, 2**20  # as many as can be declared; times the bits of the bets: some minutes
 _MOST_BITS = 2**42  # bets times the square of the bits of a product: some seconds, or 20,000 pairs of usual scores
-# Printable characters that are displayed as nothing.
-_UNSEEN = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
 Passes = Callable[[list[Fraction]], list[bool]]  # after each of the returns
 
 
@@ -206,11 +200,6 @@ def read_entries(content: bytes, kind: str, wanted: str = "") -> tuple[list[dict
     return found, chain, seen.hexdigest(), []
 
 
-def as_seen(name: str) -> str:
-    """A name as who reads it sees it."""
-    return normalize("NFC", " ".join(_UNSEEN.sub("", name).split()))
-
-
 def outcome_of(entry: Any, line: int) -> Fraction:
     """The score of a trial, or 1 for a success."""
     need(("score" in entry) != ("success" in entry), f"line {line + 1} of the log has not one outcome")
@@ -223,10 +212,14 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
     (declared, *entries), chain, digest, more = read_entries(content.removesuffix(b"\n") + b"\n", LOG, wanted)
     names, withdrawn = declared["tasks"], []
     need(all(name.isprintable() for name in names), "the label of a task has a letter that is not printable")
-    need(len({*map(as_seen, names)} - {""}) == len(names), "labels of tasks are equal, or differ in what nobody sees")
+    need(
+        len({*map(base.as_seen, names)} - {""}) == len(names),
+        "labels of tasks are equal, or differ in what nobody sees",
+    )
     tasks: dict[str, dict[str, Fraction]] = {name: {} for name in names}
     for i, entry in enumerate(entries, start=1):
-        if (gone := entry.get("withdrawn")) is not None:
+        if "withdrawn" in entry:
+            gone = entry["withdrawn"]
             label = next((name for name, held in tasks.items() if gone in held), "")
             is_first = all(exact_number(gone) != each[0] for each in withdrawn)
             is_alone = not {"score", "success"} & entry.keys()
@@ -270,7 +263,7 @@ def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction | No
     (declared, *entries), *_ = read_entries(content, PAIRS)
     names, labels, (low, high) = declared["policies"], declared["labels"], map(exact_number, declared["support"])
     need(isinstance(names, list) and isinstance(labels, list), "its policies or their labels are no list")
-    seen = {base.quoted(as_seen(name)).casefold() for name in names if name.isprintable()} - {base.quoted("")}
+    seen = {base.quoted(base.as_seen(name)).casefold() for name in names if name.isprintable()} - {base.quoted("")}
     is_blinded = (
         {*labels} == {*_BLIND[: len(names)]}
         and len(labels) == len(names)
@@ -286,8 +279,10 @@ def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction | No
     touched = set()
     for i, entry in enumerate(entries, start=1):
         number, left, begun, _ = kept[-1]
-        if (gone := entry.get("withdrawn")) is not None:
-            is_last = number > 0 and number == exact_number(gone) and not {"score", "success"} & entry.keys()
+        if "withdrawn" in entry:
+            is_last = (
+                number > 0 and number == exact_number(entry["withdrawn"]) and not {"score", "success"} & entry.keys()
+            )
             need(is_last, f"line {i + 1} of the log does not withdraw the last trial")
             kept.pop()
             is_trial = len(kept[-1][1]) == len(left)  # else a policy was dropped, and is in again

@@ -80,6 +80,8 @@ def _with_entry(
     if not isinstance(entry.get("time"), str):
         raise ValueError("expected its time as a text")
     if "withdrawn" in entry:
+        if _outcome(declared) in entry:
+            raise ValueError("expected a trial or a withdrawal, and not both in one line")
         return _without_last(trials, entry)
     label, labels = entry.get(declared.role), declared.labels
     if label not in labels:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from jaxcert.returns._labels import check_printable, quoted
-from jaxcert.tables._coded import Coded, check_labels_whole, coded, combined, crossing, pair_counts
+from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded, combined, crossing, pair_counts
 from jaxcert.tables._column_doubts import check_beside
 from jaxcert.tables._doubts import judge, listed, tell
-from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
+from jaxcert.tables._entries import TAKEN_FOR_TWO, as_seen, as_text, check_spelling
 from jaxcert.tables._label_doubts import (
     ask_about_labels,
     ask_about_parts,
@@ -56,16 +56,18 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     if not len(task.places):
         raise ValueError("has no rows, expected one per rollout")
     width = len(names) if columns.is_wide(rows.names) else 1
-    numbered = _trials(rows, columns, task) if width == 1 or columns.trial in rows.names else None
-    episode, row = numbered if width == 1 else None, columns
+    numbering = _trials(rows, columns, task) if width == 1 or columns.trial in rows.names else None
+    episode, row = numbering if width == 1 else None, columns
     columns = columns._replace(trial=None if episode is None else columns.trial)
     own = {*parts, *names, roles.strata, *[row.trial] * (width > 1)}
     others = [name for name in rows.names if name not in own and rows.names.count(name) == 1]
-    twice = dict.fromkeys(str(name) for name in rows.names if rows.names.count(name) > 1)
+    measures = [name for name in others if rows.surely_measures(name, task)]
+    others = [name for name in others if name not in measures]
+    twice = [name for name in rows.names if rows.names.count(name) > 1]
     values = [rows.column(name) for name in names]
     read = Read(columns, task, episode, others, rows.column, values)
     check_rows(read)
-    check_pairs(dataclasses.replace(read, columns=row, trial=numbered))
+    check_pairs(dataclasses.replace(read, columns=row, trial=numbering))
     if len(parts) == 1:
         ask_about_labels(task.listed())
         ask_about_unique_labels(read)
@@ -77,11 +79,13 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
         ask_about_trials_of(episode.listed())
     ask_about_sums_and_gaps(found, episode)
     strata = None if roles.strata is None else _strata_of(roles.strata, rows, task)
-    places = np.arange(len(task.places)) if rows.picked is None else rows.picked
-    assert found.rows is not None
-    numbers = np.where(found.rows == 0, 0, places[(found.rows - 1) // width] + 1)
+    numbers = found.rows
+    if width > 1 or rows.picked is not None:
+        places = np.arange(len(task.places)) if rows.picked is None else rows.picked
+        numbers = _numbered(numbers, np.repeat(places, width))
     of_tasks = _of_tasks(each for each in read.beside if not each.is_trial)
-    return dataclasses.replace(found, rows=numbers, strata=strata, unread=(*found.unread, *twice), of_tasks=of_tasks)
+    unread = (*found.unread, *dict.fromkeys(map(str, [*measures, *twice])))
+    return dataclasses.replace(found, rows=numbers, strata=strata, unread=unread, of_tasks=of_tasks)
 
 
 def _trials(rows: Rows, columns: Columns, task: Coded) -> Coded | None:
@@ -120,29 +124,33 @@ def arrange(
     """
     names, labels = read.columns, read.task.entries
     check_spelling(labels, f"column {names.task} holds")
-    check_pairs(read)
     how = {"counted": counted, "unfinished": roles.unfinished, "lacking": lacking, "support": support}
     of_rows, totals, num_lacking = outcomes_of_rows(value, names.value, **how)
     tasks = read.task.repeated(len(value.places) // len(read.task.places))
     check_outcomes(names.value, totals, of_rows, dataclasses.replace(read, task=tasks), metric=roles.metric)
     found = padded(tasks.places[of_rows], totals, labels)
-    rows = np.nan_to_num(padded(tasks.places[of_rows], of_rows + 1.0, labels).returns).astype(np.int64)
+    is_counted = len(of_rows) > len(tasks.places)
+    rows = _numbered(found.rows, of_rows) if is_counted else found.rows
     known = {name: getattr(read, name) for name in ("unread", "constant")}
-    known["counted"] = len(of_rows) > len(tasks.places)
+    known["counted"] = is_counted
     return dataclasses.replace(found, rows=rows, num_unfinished=num_lacking, **known)
 
 
 def padded(tasks: np.ndarray, totals: np.ndarray, labels: np.ndarray) -> Returns:
-    """Returns [n, m] with m the largest number of rollouts, from the index of each rollout's task."""
+    """Returns [n, m] with m the largest number of rollouts, and the number of each, from the index of its task."""
     # Missing ones are NaN or, among successes, False: a forgotten mask gives an error, or counts them as failures.
     counts = np.bincount(tasks, minlength=len(labels))
     order = np.argsort(tasks, kind="stable")
-    rows, starts = tasks[order], np.cumsum(counts) - counts
-    columns = np.arange(len(tasks)) - starts[rows]
     where = np.arange(counts.max()) < counts[:, None]
     returns = np.full(where.shape, False if totals.dtype == bool else np.nan)
-    returns[rows, columns] = totals[order]
-    return Returns(returns, None if where.all() else where, labels)
+    numbers = np.zeros(where.shape, np.int64)
+    returns[where], numbers[where] = totals[order], order + 1
+    return Returns(returns, None if where.all() else where, labels, rows=numbers)
+
+
+def _numbered(rows: Any, of_rows: np.ndarray) -> np.ndarray:
+    """The numbers of the rows that stand behind others, from 1 on; 0 for none."""
+    return np.append(0, of_rows + 1)[rows]
 
 
 def _value(names: list[Any], values: list[Coded], columns: Columns, roles: Roles, *, is_wide: bool) -> Coded:
@@ -186,13 +194,16 @@ def _of_tasks(columns: Iterable[Beside]) -> dict[str, dict[Any, str]]:
 
 
 def check_pairs(read: Read) -> None:
-    """Check that each (task, episode) occurs once."""
+    """Check that each (task, episode) occurs once, also spelled in another way, as 0 and 0.0."""
     names, task, episode = read.columns, read.task, read.trial
     if episode is None:
         return
     check_labels_whole(episode, names.trial)
-    if len(pair_counts(task, episode)) < len(task.places):
-        places = combined(task, episode)[1]
+    is_text = episode.entries.dtype.kind in "OUS"  # numbers are spelled once
+    seen = coded(as_objects(map(as_seen, episode.listed())) if is_text else episode.entries)
+    alike = Coded(seen.entries, seen.places[episode.places])
+    if len(pair_counts(task, alike)) < len(task.places):
+        places = combined(task, alike)[1]
         again = int(np.argmax(places != np.arange(len(places))))  # the first pair that has been before
         before, label = int(places[again]), task.listed()[task.places[again]]
         pair = f"{names.task} {label!s:.60}, {names.trial} {episode.listed()[episode.places[again]]}"

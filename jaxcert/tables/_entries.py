@@ -107,6 +107,8 @@ def as_number(entry: Any) -> float:
 
 def as_text(entry: Any) -> str:
     """The entry as text; a number without trailing zeros."""
+    if type(entry) is int:  # most labels
+        return str(entry)
     number = number_of(entry) if not isinstance(entry, bool) else np.nan
     if np.isfinite(number) and number.is_integer() and abs(number) < 2**53:
         text = str(entry).strip()
@@ -148,8 +150,8 @@ _AS_ONE = str.maketrans(" -", "__")
 # Control characters except blanks, and characters that Unicode displays as nothing: joiners, direction marks, variants.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    "\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
-    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffc\U00016fe4\U0001bca0-\U0001bca3"
+    "\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 SPELLING_ALONE, COUNTED_TWICE = "which differ in spelling alone", "if they are one task, it is counted twice"
 TAKEN_FOR_TWO = "if they are one stratum, it is taken for two"

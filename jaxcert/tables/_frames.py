@@ -54,7 +54,7 @@ def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]
     tasks = np.repeat(np.arange(len(rows)), [len(row) for row in rows.values()])
     found = padded(tasks, np.concatenate([*rows.values()]), labels)
     check_missing(found, strict=strict)
-    return found
+    return dataclasses.replace(found, rows=None)
 
 
 def _checked_row(label: Any, row: Any) -> np.ndarray:

@@ -1,6 +1,6 @@
 """What outcomes tell, by the name of their column and by their order: costs, failures, sums, copies, lost trials."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from jaxcert.tables._returns import Returns
 
 _FEWEST_RISES = 10
 _COPIES = (2, 3, 5, 7, 11, 13, 17, 19, 23)  # times that rows are repeated
-_FEWEST_MIXED = 4  # tasks whose outcomes differ
+_FEWEST_MIXED, _FIRST_TASKS = 4, 30  # tasks whose outcomes differ, and tasks that are looked at first
 
 
 class Outcomes(NamedTuple):
@@ -104,16 +104,18 @@ def running(it: Outcomes) -> Found:
     Outcomes in an order of chance do so with a probability of at most 2**-10. Rows without numbers may be sorted: of
     them single outcomes are looked at only if they count up by one at most. Columns of trials have an order.
     """
-    tasks, trial, counts = it.read.task.places, it.read.trial, it.counts
-    is_known = trial is not None and trial.are_numbers
-    numbers = trial.numbers()[trial.places] if trial is not None and is_known else np.zeros(len(tasks))
-    order = np.lexsort((numbers, tasks))
-    same = np.diff(tasks[order]) == 0
-    rises = [np.diff(each[order].astype(np.float64))[same] for each in counts]
-    is_known |= max(len(counts), len(it.read.values)) > 1 or bool(
-        np.all(np.isin(rises[0], (0, 1))) and counts[0].max() > 1
-    )
-    return is_known and all(np.all(each >= 0) for each in rises) and bool(np.sum(rises[-1] > 0) >= _FEWEST_RISES)
+    tasks, trial = it.read.task.places, it.read.trial
+    is_known, rises = trial is not None and trial.are_numbers, []
+    for rows in _of_first_and_of_all(tasks):
+        numbers = trial.numbers()[trial.places[rows]] if trial is not None and is_known else np.zeros(len(tasks[rows]))
+        order = np.lexsort((numbers, tasks[rows]))
+        same = np.diff(tasks[rows][order]) == 0
+        rises = [np.diff(each[rows][order].astype(np.float64))[same] for each in it.counts]
+        if any(np.any(each < 0) for each in rises):
+            return False
+    one_by_one = np.all(np.isin(rises[0], (0, 1))) and it.counts[0].max() > 1
+    has_order = is_known or max(len(it.counts), len(it.read.values)) > 1 or one_by_one
+    return bool(has_order and np.sum(rises[-1] > 0) >= _FEWEST_RISES)
 
 
 def copies_of_counts(it: Outcomes) -> Found:
@@ -129,16 +131,30 @@ def pasted(it: Outcomes) -> Found:
     By chance a task of four that differ repeats with a probability of at most 1/7. Without rows they are [n, m].
     """
     places = np.indices(it.returns.shape)[0].ravel() if it.read is None else it.read.task.places
-    values = np.stack(it.counts or [it.returns.ravel()])
+    values, copies, num_mixed = np.stack(it.counts or [it.returns.ravel()]), [*_COPIES], 0
+    for rows in _of_first_and_of_all(places):
+        copies, num_mixed = _repeated(places[rows], values[:, rows], copies)
+        if not copies:
+            return None
+    return {"copies": copies[0]} if num_mixed >= _FEWEST_MIXED else None
+
+
+def _repeated(places: np.ndarray, values: np.ndarray, times: Sequence[int]) -> tuple[list[int], int]:
+    """How many times, of several, the values of each place may be repeated, and how many places have several values."""
     order, sizes = np.argsort(places, kind="stable"), np.bincount(places)
     values, rows = values[:, order], places[order]
     size, start = sizes[rows], (np.cumsum(sizes) - sizes)[rows]
-    at, mixed = np.arange(len(rows)) - start, {*rows[np.any(values != values[:, start], axis=0)].tolist()}
-    for copies in (each for each in _COPIES if len(mixed) >= _FEWEST_MIXED and not np.any(sizes % each)):
+    at, found = np.arange(len(rows)) - start, []
+    for copies in (each for each in times if not np.any(sizes % each)):
         others = start + (at + size // copies) % size, start + at - at % copies
-        if any(np.array_equal(values[:, other], values) for other in others):
-            return {"copies": copies}
-    return None
+        found += [copies] if any(np.array_equal(values[:, other], values) for other in others) else []
+    return found, len(np.unique(rows[np.any(values != values[:, start], axis=0)]))
+
+
+def _of_first_and_of_all(tasks: np.ndarray) -> Iterator[Any]:
+    """The rows of the first tasks, which mostly show that something does not hold of all; then all rows."""
+    yield np.flatnonzero(tasks < _FIRST_TASKS)
+    yield slice(None)
 
 
 # --- rows that sum up others, and trials that were lost ---------------------------------------------------------------

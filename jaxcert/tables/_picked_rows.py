@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert._extras import import_extra
 from jaxcert.returns._labels import check_printable, quoted
-from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, combined, of_series
+from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, combined, of_series, pair_counts
 from jaxcert.tables._column_doubts import are_endings, how_set_aside, set_aside
 from jaxcert.tables._doubts import listed, tell
 from jaxcert.tables._entries import as_number, as_text, ask_about_alike
 from jaxcert.tables._label_doubts import sums_up
-from jaxcert.tables._names import tells
+from jaxcert.tables._names import MOST_CONDITIONS, tells
 from jaxcert.tables._roles import Columns, Roles, check_column
 
 # Columns that are kept for the next look: each takes eight bytes a row.
 _MOST_HELD = 8
+_FIRST = 10_000  # rows that show most of what a column holds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +40,19 @@ class Rows:
         if len(self._held) < _MOST_HELD:
             self._held[name] = found
         return found
+
+    def surely_measures(self, name: Any, task: Coded) -> bool:
+        """Whether it holds many numbers with a point that differ within a task, under a name that asks for no look.
+
+        Its first rows show that; to encode all of them takes most of the time in a table of millions of rows.
+        """
+        told, column = tells(name), self.table[name]
+        is_read = hasattr(column, "chunks") and import_extra("pyarrow.types", "io").is_floating(column.type)
+        if not is_read or self.picked is not None or told.looked_at or told.aside or told.task:
+            return False
+        first, tasks = of_series(column[:_FIRST]), Coded(task.entries, task.places[:_FIRST])
+        differs = len(pair_counts(tasks, first)) > len(np.unique(tasks.places))
+        return differs and len(first.entries) > MOST_CONDITIONS
 
     def at(self, picked: np.ndarray) -> "Rows":
         """Some rows of all, by their index."""
@@ -153,7 +168,7 @@ def condition(text: str, names: Sequence[Any]) -> tuple[Any, str, list[str]]:
     """The column of a condition, its sign, and the entries that are meant."""
     known = {str(name): name for name in sorted(names, key=lambda name: -len(str(name)))}
     any_name = "|".join(map(re.escape, known))
-    match = re.fullmatch(rf"\s*({any_name})\s*(!=|==?|in\b)\s*(.*?)\s*", text, re.DOTALL)
+    match = re.fullmatch(rf"\s*?({any_name})\s*(!=|==?|in\b)\s*(.*?)\s*", text, re.DOTALL)
     if match is None:
         name, *rest = re.split(r"!=|=|\bin\b", text)
         check_column(name.strip(), names if rest else [name.strip()])

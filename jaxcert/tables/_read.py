@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import json
 import re
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -33,7 +34,8 @@ class Read:
     def beside(self) -> "list[Beside]":
         """The columns that are not read; those that say more than the table come first, since they are certain."""
         names = sorted(self.others, key=lambda name: not tells(name).looked_at)
-        return [Beside(*part, name, self) for name in names for part in nested(name, self.column(name))]
+        read = weakref.proxy(self)  # else both would keep each other, and rows that nobody needs any more
+        return [Beside(*part, name, read) for name in names for part in nested(name, self.column(name))]
 
     @property
     def unread(self) -> tuple[str, ...]:

@@ -200,7 +200,9 @@ class ReturnsFile(Returns):
         name, sign, wanted = map(str.strip, match.groups() if match else (condition, "!=", ""))
         if name in tasks or sign == "!=":
             return f"some {'tasks' if name in tasks else 'rows'} by {name}"
-        shown = quoted_condition(f"{name} {sign} {re.sub(r'[^,]*/', '', wanted)}")
+        entries = wanted.split(",") if sign == "in" else [wanted]
+        last_parts = ",".join(re.sub(r".*[/\\]", "", each, flags=re.DOTALL) for each in entries)
+        shown = quoted_condition(f"{name} {sign} {last_parts}")
         return f"where {shown}"  # the certificate states it
 
     @property

@@ -87,6 +87,19 @@ def test_it_says_what_is_there_and_for_which_tasks_each_question_is(passes, tmp_
     assert f"jaxcert certify {path} --sampled --threshold X --delta 0.05\n" in listed
 
 
+def test_what_a_tool_fixes_is_not_said_of_a_table(tmp_path):
+    """The support of one file is not that of another; a list stays one."""
+    path, other = tmp_path / "results.json", tmp_path / "t.jsonl"
+    path.write_text(json.dumps(TAU))
+    rows = [{"task": i, "trial": j, "score": 40 * j} for i in range(3) for j in range(2)]
+    other.write_text("\n".join(map(json.dumps, rows)))
+    for files in ((path, other), (other, path)):
+        found, _ = _chosen(*files)
+        assert any("--support LOW HIGH" in each for each in found)
+        assert not any("--support 0 1" in each for each in found)
+        assert all("--suite" in each or "--sampled" in each for each in found)
+
+
 def test_returns_are_not_told(tmp_path):
     printed = []
     for top in (1.0, 2.0):
@@ -118,3 +131,5 @@ def test_requirements_are_offered_without_the_name_of_a_metric(tmp_path):
     assert all("--requirement 'score >= X in LOW HIGH' --requirement 'METRIC <= X in LOW HIGH'" in x for x in offered)
     path.write_text("\n".join(["task,trial,score", *(row.rpartition(",")[0] for row in rows), ""]))
     assert not any("--requirement" in each for each in _chosen(path)[0])
+    path.write_text("\n".join(["task,trial,score ,score", *rows, ""]))  # a requirement would name the other one
+    assert not any("--requirement" in each for each in _chosen(path, "--value", "score ")[0])

@@ -257,6 +257,9 @@ def test_a_page_shows_no_paths(tmp_path):
     assert "b/eval.csv" in command(*compared).out
     assert told in refused(*compared, "--report", page, "--force")
     assert command(*compared, "--report", page, "--force", "--names", "new,old").status == 0
+    named = ("--names", "new,old", "--force", "--json", tmp_path / "c.json")
+    assert command(*compared, "--report", page, *named).status == 0
+    assert "verify c.json eval.csv eval.csv<" in page.read_text()
     assert str(tmp_path) not in page.read_text()
 
 
@@ -271,22 +274,45 @@ def test_a_table_without_rows_or_with_a_name_twice_has_no_policies(tmp_path, hea
 
 
 def test_policies_that_are_read_from_different_columns_of_one_table_are_no_comparison():
-    """A file says of each policy from which column of outcomes it was read."""
+    """A file says of each policy from which columns it was read."""
     rows = [
-        (f"t{i}x", agent, j, int((i + j) % 3 > (agent == "old")), 1)
+        (f"t{i}x", f"t{19 - i}x", agent, j, int((i + j) % 3 > (agent == "old")), 1)
         for i in range(20)
         for agent in ("new", "old")
         for j in range(4)
     ]
-    table("r.csv", "task,agent,trial,success,graded", rows)
+    table("r.csv", "task,scene,agent,trial,success,graded", rows)
     run("""
         compare r.csv --policy agent --only new,old --value success --mean --delta 0.1 --json c.json -> With confidence
         verify c.json r.csv -> ^verified
     """)
+    told = "its policies are read from different columns or records of one table"
     for change, words in (
-        ({("data", "columns", "value"): "graded"}, "its policies are read from different columns of one table"),
+        ({("data", "columns", "value"): "graded"}, told),
+        ({("others", 0, "columns", "task"): "scene"}, told),
         ({("data", "called"): "x'", ("others", 0, "called"): "x`"}, "its statements name two policies alike"),
+        ({("data", "called"): "a b", ("others", 0, "called"): "a b\ufe0f"}, "its statements name two policies alike"),
     ):
         other = altered_record(Path("c.json"), lambda record, to=change: record.update(with_entries(record, to)))
         status, out, err = command("verify", other, "r.csv")
         assert (status, words in out + err) == (1, True), out + err
+
+
+def test_policies_are_read_from_one_place_in_json():
+    """Records of two policies that are read at different places of one file are refused."""
+    held = {agent: {"trial": 0, "agent": agent} for agent in ("new", "old")}
+    tasks = {
+        f"k{i}": {
+            x: [{**held[a], "ok": (i + len(x + a)) % 3 > (a == "old") - 1 + i % 2} for a in held]
+            for x in ("evals", "dev")
+        }
+        for i in range(20)
+    }
+    Path("j.json").write_text(json.dumps({"runs": tasks}))
+    asked = "--records 'runs.*.evals' --task '$1' --trial trial --value ok --mean --delta 0.1"
+    run(f"""
+        compare j.json {asked} --policy agent --only new,old --json c.json -> With confidence
+        verify c.json j.json -> ^verified
+    """)
+    other = altered_record(Path("c.json"), lambda record: record["others"][0]["roles"].update(records="runs.*.dev"))
+    assert "different columns or records of one table" in command("verify", other, "j.json").out

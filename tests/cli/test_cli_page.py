@@ -84,14 +84,20 @@ def test_a_page_names_neither_tasks_nor_what_a_condition_leaves_out(private, tmp
 
 
 def test_a_page_shows_neither_paths_nor_what_a_file_says_of_its_origin(there):
-    rows = [(i, f"/home/secret/{name}.pt", int(i % 4 > 0)) for i in range(20) for name in ("new", "old")]
-    table("t.csv", "task,policy,success", rows)
+    places = "/home/secret,you/{}.pt", "C:\\secret\\{}.pt"
+    rows = [
+        (i, *(f'"{place.format(name)}"' for place in places), int(i % 4 > 0))
+        for i in range(20)
+        for name in ("new", "old")
+    ]
+    table("t.csv", "task,policy,copy,success", rows)
     write_returns("r.npz", RETURNS, facts={"environment": "/home/secret/envs.py:Pole", "operator": "secret"})
     session("""
-        certify t.csv --policy policy --only /home/secret/new.pt --trial '' --threshold 0.1 --delta 0.1 --report p.html
+        ASKED --policy policy --only /home/secret,you/new.pt --report p.html
+        ASKED --policy copy --only 'C:\\secret\\new.pt' --report w.html
         certify r.npz --support 0 1 --threshold 0.1 --delta 0.1 --report e.html
-    """)
-    for page, shown in (("p.html", "where policy = new.pt"), ("e.html", "r.npz")):
+    """, ASKED="certify t.csv --trial '' --threshold 0.1 --delta 0.1")  # fmt: skip
+    for page, shown in (("p.html", "where policy = new.pt"), ("w.html", "where copy = new.pt"), ("e.html", "r.npz")):
         assert shown in (there / page).read_text()
         assert "secret" not in (there / page).read_text()
 
@@ -115,8 +121,14 @@ def test_the_command_shown_verifies(tmp_path, monkeypatch):
 
 
 def test_strata_that_are_tasks_are_shown_on_request_alone(there):
-    table("g.csv", "task,trial,success", [(f"q{i}", j, int((i + j) % 4 > 0)) for i in range(6) for j in range(8)])
-    session("""
-        ASKED --report q.html => strata are labels of tasks, which a page shows with --tasks-in-report alone
-        ASKED --report q.html --tasks-in-report
-    """, ASKED="certify g.csv --strata task --threshold 0.5 --delta 0.05")  # fmt: skip
+    rows = [(f"q{i}", f"q{i}", i % 2, j, int((i + j) % 4 > 0)) for i in range(6) for j in range(8)]
+    table("g.csv", "task,same,room,trial,success", rows)
+    told = "groups or strata are labels of tasks or parts of them, which a page shows with --tasks-in-report alone"
+    session(f"""
+        ASKED --strata task --report q.html => {told}
+        ASKED --strata same --report q.html => {told}
+        ASKED --task room,task --strata task --report q.html => {told}
+        ASKED --by same --report q.html => {told}
+        ASKED --strata task --report q.html --tasks-in-report
+        ASKED --strata room --report r.html
+    """, ASKED="certify g.csv --threshold 0.5 --delta 0.05")  # fmt: skip

@@ -12,6 +12,7 @@ from jaxcert.tables import write_returns
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 SIZES, HALF = "--tasks 40 --rollouts 20", "--threshold 0.5"
+SIZED = f"--support 0 1 --delta 0.1 --tasks 12 --rollouts 6 {HALF}"
 SHORT = {"SETTINGS": "--support 0 1 --delta 0.05", "HALF": HALF, "LOCK": f"--support 0 1 --delta 0.05 {SIZES}"}
 
 
@@ -193,4 +194,22 @@ def test_a_design_that_cannot_succeed_is_told_before_its_data(there):
         lock b.toml {settings} --support 0 1 --safety 0.9 ~> a protocol with --method attained certifies more
         lock c.toml {settings} --method attained --threshold 0.5 -> locked in c.toml
         lock d.toml {settings} --support 0 1000 --threshold 300 -> locked in d.toml
+    """)
+
+
+def test_which_records_are_read_is_locked_or_refused(folder):
+    """Of a folder the pattern of its files is the column of tasks; records of JSON are none that a protocol locks."""
+    for i in range(12):
+        for name in ("evals", "dev"):
+            table(f"runs/k{i}/{name}.csv", "trial,success", [(j, int((i + j) % 5 > 0)) for j in range(6)])
+    run(f"""
+        lock p.toml {SIZED}
+        lock q.toml {SIZED} --task '{{task}}/evals.csv'
+    """)
+    run("""
+        certify runs --task-from-path '{task}/dev.csv' --protocol p.toml => the protocol locks no task
+        certify runs --task-from-path '{task}/dev.csv' --protocol q.toml => task is
+        certify runs --task-from-path '{task}/evals.csv' --protocol q.toml --json c.json
+        verify c.json runs --protocol q.toml -> ^verified
+        certify j.json --records 'runs.*.evals' --protocol p.toml => --records given, which a protocol does not lock
     """)

@@ -106,8 +106,12 @@ def test_a_file_is_verified_and_an_altered_one_is_not(folder):
     def other_rows(document):
         document["certificates"][0]["others"][0]["roles"] = {"where": ["light = a"]}
 
-    altered(folder / "c.json", other_rows, name="rows.json")
-    run("verify rows.json m.csv => its metrics are not of the same rollouts")
+    def other_tasks(document):
+        document["certificates"][0]["others"][0]["columns"]["task"] = "light"
+
+    for change in (other_rows, other_tasks):
+        altered(folder / "c.json", change, name="rows.json")
+        run("verify rows.json m.csv => its metrics are not of the same rollouts")
 
 
 def test_of_two_policies_they_are_about_one_minus_the_other(folder):

@@ -34,6 +34,17 @@ def test_so_many_tasks_certify_the_margin_in_nine_of_ten_cases(found):
     assert "rollouts are of either policy" in str(found)
 
 
+@pytest.mark.slow
+def test_a_single_rollout_of_each_task_is_planned_as_rollouts_in_other_orders_are():
+    """The pilot's own mean decides: differences drawn beforehand, with a luckier one, planned half as many tasks."""
+    rng = np.random.default_rng(97)
+    pilots = rng.random((50, 20)) < 0.62, rng.random((50, 20)) < 0.55
+    n = plan_difference(*pilots, 0.0, delta=0.05, num_rollouts=(1,)).designs[0].num_tasks
+    task = rng.integers(50, size=(1000, n))
+    drawn = (pilot[task, rng.integers(20, size=task.shape)][..., None] for pilot in pilots)
+    assert rarer_than_stated(certify_mean_difference(*drawn, delta=0.05).mean, 0.0, 0.9) > 0.001
+
+
 def rarer_than_stated(reached: ArrayLike, margin: float, power: float) -> float:
     """How likely so few certified margins are, if as many are certified as stated."""
     return float(stats.binom.cdf(np.sum(np.asarray(reached) >= margin), np.size(reached), power))

@@ -379,8 +379,9 @@ NO_NUMBERS = ("nan", "inf", "-Infinity", "1e9999", "1" * 900, "0x10", "1_000", "
         *((f"{HEAD}a,0,{text}\n", "stands for a finite number", USUAL) for text in NO_NUMBERS),
         *((f"{HEAD}a,0,{text}\n", "it counts trials|stands for a finite number", USUAL)
           for text in ("4/3", "-1/3", "0.5/1", "1/2/3", "01/3")),
-        *((f"{HEAD}a,0,1\n{text},1,0\n", "labels of tasks differ in blanks alone", USUAL)
-          for text in ("a ", '"a\u00a0"', " a")),
+        *((f"{HEAD}a,0,1\n{text},1,0\n", "labels of tasks or strata differ in what nobody sees", USUAL)
+          for text in ("a ", '"a\u00a0"', " a", "a\u200b", "a\ufe0f")),
+        *((f"{HEAD}a,0,1\na,{text},1\n", "its trial occurs twice", USUAL) for text in ("0.0", "0\u200b")),
         *((f"{HEAD}{text}", "the returns count more than 10000000 trials", USUAL)
           for text in ("a,0,1/999999999\n", "a,0,1/9000000\na,1,1/9000000\n")),
         *((text, r"the table of returns has not each of t, s.* as one column", {**WIDE, "value": value})

@@ -1,6 +1,7 @@
 """Logs of trials that were interrupted, and processes that were killed while they wrote."""
 
 import functools
+import json
 import random
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
+from chained_logs import log_of
 
 from jaxcert.rollouts import Trials
 
@@ -58,11 +60,22 @@ def test_what_was_interrupted_is_read_again(path, monkeypatch):
     np.testing.assert_array_equal(trials.state.wealth, again.state.wealth)
 
 
+def test_a_line_is_a_trial_or_a_withdrawal(path):
+    entries = [json.loads(line) for line in path.read_bytes().splitlines()]
+    for entry in entries:
+        entry |= {"success": True} if "withdrawn" in entry else {}
+    path.write_bytes(log_of(entries))
+    with pytest.raises(ValueError, match="not both in one line"):
+        opened(path)
+
+
 # --- processes ----------------------------------------------------------------------------------------------------
 
 _ADDING = """
 import sys
 import numpy as np
+from chained_logs import log_of
+
 from jaxcert.rollouts import Trials
 
 trials, seed = Trials(sys.argv[1]), int(sys.argv[2])

@@ -77,5 +77,10 @@ def test_rows_of_several_trials_that_were_read_twice_are_refused(tmp_path):
         read_returns(path, value="s0,s1")
     path.write_text("task,trial,s0,s1\na,0,1,1\na,1,1,0\nb,0,1,1\nb,1,0,1\n")
     assert read_returns(path, value="s0,s1", strict=True).unread == ()
+    for again in ("0.0", "0\u200b"):  # as two halves of a table have it, or as nobody sees it
+        path.write_text(f"task,trial,success\na,0,1\na,1,0\na,{again},1\n", encoding="utf-8")
+        with pytest.raises(ValueError, match="rows 1 and 3 both are task a, trial 0"):
+            read_returns(path)
+    path.write_text("task,trial,s0,s1\na,0,1,1\na,1,1,0\nb,0,1,1\nb,1,0,1\n")
     with pytest.raises(ValueError, match="column 'task' is given twice"):
         read_returns(path, task="task,task", value="s0")

@@ -30,7 +30,7 @@ def test_the_label_of_a_task_stands_in_the_path(runs):
         "read as monitors of Stable-Baselines3: 3 files of 3 tasks, value r; a monitor of train"
     )
     assert (data.fixed_list, data.known_support) == (False, None)
-    assert data.columns == data.usual_columns == (MONITORS, None, "r")
+    assert (data.columns, data.usual_columns) == ((MONITORS, None, "r"), ("", None, "r"))
     np.testing.assert_array_equal(read_returns(runs, **data.columns._asdict()).returns, data.returns)
 
 

@@ -64,7 +64,8 @@ def read_folder(
     if kind is not None:
         told = "; ".join(filter(None, [f"read as {kind.name}: {len(tables)} files of {tasks}, {value}", kind.remark]))
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
-    said = {"columns": columns, "usual_columns": columns, "said": told, "sha256": folder_digest(digests)}
+    usual = columns._replace(task="")  # no pattern is read unnamed
+    said = {"columns": columns, "usual_columns": usual, "said": told, "sha256": folder_digest(digests)}
     return dataclasses.replace(found, rows=None), said
 
 
