@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert.bounds import betting
 from jaxcert.certificates import Status
 from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._certificate import naming
@@ -205,13 +206,13 @@ def _not_shown(answer: Answer) -> Iterator[str]:
     for question, found in answer.answered if answer.policies else ():
         means = observed_means(answer.data)
         is_open = question.rows is MEAN_ROWS and found.status != Status.INVALID_INPUT and float(found.mean) < 0
-        if means is None or not is_open:
+        if means is None or not is_open or found.num_episodes > 1:  # of several in a row the averages say nothing
             continue
         (a, b), ahead = map(quoted, answer.policies), float(means.mean())
         said = f"Not shown: that {a} is better than {b} on average. In these data it is"
         if ahead > 0:
             how = {"listed": question.listed, "support": answer.support, "delta": float(found.delta)}
-            size = size_that_shows(*in_one_order(*answer.data), **how)
+            size = size_that_shows(*in_one_order(*answer.data), **how) if found.bound == betting.__name__ else ""
             yield f"{said} by {ahead:.3g}{f' ({size})' * bool(size)}; {how_many_show(listed=question.listed)}."
         else:
             how = f"worse by {-ahead:.3g}" if ahead else "equal"

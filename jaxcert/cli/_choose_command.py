@@ -16,7 +16,7 @@ from jaxcert.returns._labels import quoted
 from jaxcert.returns._prepared import is_successes
 from jaxcert.returns._required import sides_of
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables.folders._parts import holds_parquet
+from jaxcert.tables._readers import holds_parquet
 
 _NEW = "If the tasks are a random sample and new tasks have the same distribution:"
 _LISTED = "If the tasks are a fixed list, all were run, and only this list matters:"

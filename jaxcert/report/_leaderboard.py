@@ -216,7 +216,7 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
 
 
 def _asked_in(records: Sequence[Mapping[str, Any]], names: Sequence[str], delta: float) -> Leaderboard | None:
-    """What is asked of each policy; None if the document is no leaderboard, or the questions differ."""
+    """What is asked of each policy; None if the document is no leaderboard, or questions or settings differ."""
     fixed = []
     for record in records:
         name = record["fixed_beforehand"]
@@ -226,4 +226,7 @@ def _asked_in(records: Sequence[Mapping[str, Any]], names: Sequence[str], delta:
         return None
     board = Leaderboard(asked_of_each(thresholds, listed=first.listed), first.listed, names, delta)
     same = fixed == [each for each in board.asked.items() for _ in names]
-    return board if same and len({str(record["settings"].get("support")) for record in records}) == 1 else None
+    how = [{**record["settings"], "delta": None, "beta": None} for record in records]
+    same &= all(each == how[i - i % len(names)] and each["support"] == how[0]["support"] for i, each in enumerate(how))
+    in_strata = any((record["data"] or {}).get("roles", {}).get("strata") for record in records)
+    return board if same and not in_strata else None

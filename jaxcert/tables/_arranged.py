@@ -9,7 +9,6 @@ import numpy as np
 
 from jaxcert.returns._labels import check_printable, quoted
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded, combined, crossing, pair_counts
-from jaxcert.tables._column_doubts import check_beside
 from jaxcert.tables._doubts import judge, listed, tell
 from jaxcert.tables._entries import TAKEN_FOR_TWO, as_seen, as_text, check_spelling
 from jaxcert.tables._label_doubts import (
@@ -23,7 +22,7 @@ from jaxcert.tables._names import check_same_policy, may_tell_tasks, number_tria
 from jaxcert.tables._outcome_doubts import Outcomes, ask_about_sums_and_gaps, check_outcomes, costs
 from jaxcert.tables._outcomes import as_counts, of_rates, outcomes_of_rows
 from jaxcert.tables._picked_rows import Rows, picked_rows, rows_of
-from jaxcert.tables._read import Beside, Read
+from jaxcert.tables._read import Beside, Read, check_beside
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Columns, Roles, check_column, checked
 

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._coded import Coded, coded, crossing
-from jaxcert.tables._column_doubts import Found
 from jaxcert.tables._doubts import WORDS, judge, listed, listed_words, tell, words_in
 from jaxcert.tables._entries import as_text, is_name
 from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, name_several, stems_of, tells
-from jaxcert.tables._read import Read
+from jaxcert.tables._read import Found, Read
 from jaxcert.tables._roles import Columns
 
 _LONG_STEP = 1000

@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert.tables._coded import Coded
-from jaxcert.tables._column_doubts import Found
 from jaxcert.tables._doubts import WORDS, judge, listed, listed_words, tell, words_in
 from jaxcert.tables._label_doubts import gaps_in
 from jaxcert.tables._names import says
-from jaxcert.tables._read import Read
+from jaxcert.tables._read import Found, Read
 from jaxcert.tables._returns import Returns
 
 _FEWEST_RISES = 10

@@ -10,11 +10,11 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert.returns._labels import check_printable, quoted
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, combined, of_series, pair_counts
-from jaxcert.tables._column_doubts import are_endings, how_set_aside, set_aside
 from jaxcert.tables._doubts import listed, tell
 from jaxcert.tables._entries import as_number, as_text, ask_about_alike
 from jaxcert.tables._label_doubts import sums_up
 from jaxcert.tables._names import MOST_CONDITIONS, tells
+from jaxcert.tables._read import are_endings, how_set_aside, set_aside
 from jaxcert.tables._roles import Columns, Roles, check_column
 
 # Columns that are kept for the next look: each takes eight bytes a row.

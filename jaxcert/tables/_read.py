@@ -1,4 +1,8 @@
-"""A table as it is read: columns with roles, and those beside them, which may tell that it is no evaluation."""
+"""A table as it is read, and what the columns beside tasks, trials and outcomes tell: policies, conditions, training.
+
+Rows of tables with such columns look like tasks and trials, and a certificate of them would be false: moments of a
+training run are no tasks, and the pooled trials of two policies are trials of neither.
+"""
 
 import contextlib
 import dataclasses
@@ -9,13 +13,18 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from jaxcert.tables._coded import Coded, as_objects, coded, pair_counts
-from jaxcert.tables._doubts import words_in
-from jaxcert.tables._entries import as_text
-from jaxcert.tables._names import tells
+import numpy as np
+
+from jaxcert.tables._coded import Coded, as_objects, coded, few_texts, pair_counts
+from jaxcert.tables._doubts import WORDS, judge, listed, words_in
+from jaxcert.tables._entries import as_number, as_text, number_of, words_like
+from jaxcert.tables._names import MOST_CONDITIONS, lowered, says, stems_of, tells
 from jaxcert.tables._roles import Columns
 
 _OPTION = re.compile(r"(?:--([a-zA-Z][\w-]*)[= ]|\b([a-zA-Z]\w*)=)([^\s,;&/]+)")
+_LONGEST_WORD = 40
+_FEWEST_MOMENTS = 7  # rise by chance in one order of 5040
+Found = dict[str, Any] | bool | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,3 +101,124 @@ def _object_in(entry: Any) -> dict[str, Any]:
             found = json.loads(entry)
             return found if isinstance(found, dict) else {}
     return {a or b: value for a, b, value in _OPTION.findall(entry)}
+
+
+# --- several policies, conditions or moments of training -------------------------------------------------------------
+
+
+def check_one_policy(read: Read) -> None:
+    """Raise ValueError if rows of the same task belong to several policies, conditions or moments; ask if unsure."""
+    for each in read.beside:
+        judge((steps, pooled, log_of_training), each)
+    judge((few_entries,), read)
+
+
+def check_beside(read: Read, *more: Callable[[Beside], Found]) -> None:
+    """Check the columns that are neither task nor value for signs that rows are no single trials of one policy."""
+    check_one_policy(read)
+    for each in read.beside:
+        judge((*more, trials_aside), each)
+
+
+def _is_looked_at(it: Beside) -> bool:
+    """Whether its name says more than the table; the length of an episode, unless it numbers the trials."""
+    return it.told.moment or it.told.apart or (it.told.looked_at and not it.is_trial)
+
+
+def steps(it: Beside) -> Found:
+    """Each row is a step of an episode."""
+    is_told = it.differs and _is_looked_at(it) and lowered(it.name) in WORDS.steps and it.entries.are_numbers
+    return is_told and bool(np.mean(np.diff(it.entries.numbers()[it.entries.places]) == 1) > 0.5)
+
+
+def pooled(it: Beside) -> Found:
+    """Rows of a task are of several policies."""
+    is_told = it.differs and _is_looked_at(it) and (it.told.apart or it.has_all)
+    return {"picked": it.read.picked} if is_told else None
+
+
+def log_of_training(it: Beside) -> Found:
+    """Rows are moments of training; numbers that hardly repeat, if they go on as the lengths of episodes hardly do."""
+    if not it.told.moment or it.is_trial or not it.several or (it.repeats and it.differs):
+        return False
+    numbers = it.entries.numbers()
+    if it.told.training or it.repeats or len(numbers) < _FEWEST_MOMENTS or not it.entries.are_numbers:
+        return it.told.training
+    gaps = np.diff(np.sort(numbers))
+    return bool(np.all(np.diff(numbers[it.entries.places]) >= 0) or np.allclose(gaps, gaps[0]))
+
+
+def few_entries(it: Read) -> Found:
+    """Rows of a task differ in columns of few entries, which neither a name nor a numbering explains."""
+    told = [f"column {each.name!r:.42}" for each in it.beside if _may_separate(each)]
+    picked = it.picked and f"{it.picked}, or the name of the column (--trial) if it numbers trials"
+    return {"names": listed(told, width=50), "picked": picked} if told else None
+
+
+def _may_separate(it: Beside) -> bool:
+    """Words that are no success and failure, or entries that each task has equally often."""
+    is_few = it.differs and len(it.entries.entries) <= MOST_CONDITIONS and len(it.read.task.entries) >= 3
+    if not is_few or _is_looked_at(it) or it.told.ending or it.words & WORDS.dates or _may_number_trials(it):
+        return False
+    words = {*map(str, it.entries.listed())} if not (it.is_trial or it.entries.are_numbers) else ()
+    are_short = all(len(word) <= _LONGEST_WORD and word[:1].isalnum() for word in words)
+    return it.is_balanced or (are_short and any(words_like(word) is None for word in words))
+
+
+def _may_number_trials(it: Beside) -> bool:
+    """Whether these number, label (r0, r1) or measure the trials, by their name or as a second numbering."""
+    first = it.entries.listed()[it.entries.places[0]]
+    if isinstance(first, bool) or (isinstance(first, str) and np.isnan(number_of(first))):
+        return it.is_trial and len(stems_of(map(str, it.entries.listed()))) == 1
+    are_known = (it.told.trial or it.told.value) and not it.words & (WORDS.policies | {"train", "training"})
+    if it.is_trial or are_known or not it.entries.are_numbers:
+        return True
+    are_once = it.read.columns.trial is not None and len(it.read.task.places) == it.pairs.size
+    return are_once and bool(np.all(np.diff(np.sort(it.entries.numbers())) == 1))
+
+
+# --- trials that are set aside ----------------------------------------------------------------------------------------
+
+
+def trials_aside(it: Beside) -> Found:
+    """Trials are set aside, and not all of them count as failures."""
+    aside = np.zeros(1, bool) if tells(it.column).apart else set_aside(it.name, it.entries)
+    outcomes = it.read.values[0].each(as_number) if aside.any() else aside
+    is_told = aside.any() and np.any(np.nan_to_num(outcomes[aside]) != 0)
+    return how_set_aside(it.name, aside, outcomes, "counted as they are") if is_told else None
+
+
+def aside_in_folder(it: Beside) -> Found:
+    """Trials of a folder are set aside, which cannot count as failures there."""
+    return {"name": it.name} if set_aside(it.name, it.entries).any() else None
+
+
+def how_set_aside(name: Any, aside: np.ndarray, outcomes: np.ndarray, how: str) -> dict[str, Any]:
+    """What is said of trials that are set aside [rows], whose outcomes are NaN where there is none."""
+    reached = np.nan_to_num(outcomes[aside])
+    won = f", {int(reached.sum())} of them successes" if np.all(reached == (reached == 1)) else ""
+    return {"name": str(name), "count": aside.sum(), "total": len(aside), "won": won, "how": how}
+
+
+def set_aside(name: Any, column: Coded) -> np.ndarray:
+    """The rows that a column sets aside, bool [rows]."""
+    listed = column.listed()
+    if says(name, WORDS.aside):
+        return np.asarray([as_number(each) > 0 or _is_reason(each) for each in listed], bool)[column.places]
+    aside = np.zeros(len(listed), bool)
+    aside[[listed.index(text) for text in few_texts(column) if says(text, WORDS.aside)]] = True
+    if says(name, WORDS.counted):
+        values = np.asarray([*map(as_number, listed)])
+        aside |= (values == 0) & ~np.any(values > 1)
+    return aside[column.places]
+
+
+def _is_reason(entry: Any) -> bool:
+    """Whether it is a text that says why."""
+    is_text = isinstance(entry, str) and bool(entry.strip()) and np.isnan(as_number(entry))
+    return is_text and entry.strip().lower() not in WORDS.nothing and not says(entry, WORDS.counted)
+
+
+def are_endings(column: Coded) -> bool:
+    """Whether words in a column say how trials ended, as ok and crashed do, or that they are set aside."""
+    return any(words_in(text) & WORDS.ended for text in few_texts(column)) or bool(set_aside("", column).any())

@@ -16,7 +16,7 @@ from jaxcert.tables._picked_rows import policies_in
 from jaxcert.tables._returns import Returns, ReturnsFile, check_missing
 from jaxcert.tables._roles import Columns, Roles, conditions
 from jaxcert.tables._written import read_npy, read_npz
-from jaxcert.tables.formats import FORMATS, read_content, read_folder
+from jaxcert.tables.formats import formats, read_content, read_folder
 from jaxcert.tables.formats._registry import recipe_in
 
 _ARRAYS = {".npz": read_npz, ".npy": read_npy}
@@ -176,6 +176,11 @@ def policies_of(path: Path, policy: str, where: str | Sequence[str] = (), record
         return policies_in(table_in(path, content, roles), roles)
 
 
+def holds_parquet(path: Path) -> bool:
+    """Whether it is a folder with a Parquet file, at any depth, which is read as a summary."""
+    return path.is_dir() and next(path.rglob("*.parquet"), None) is not None
+
+
 def _kind_of(path: Path) -> str | None:
     """The type by the suffix, which another tool's file need not have."""
     name = path.name.lower()
@@ -185,5 +190,5 @@ def _kind_of(path: Path) -> str | None:
 def _no_kind(path: Path) -> str:
     if way := next((way for ends, way in WAYS.items() if path.name.lower().endswith((*ends.split(),))), None):
         return way
-    of_tools = ", ".join(each.name for each in FORMATS)
+    of_tools = ", ".join(each.name for each in formats())
     return f"suffix {path.suffix!r}, expected one of {', '.join(_SUFFIXES)}; nor is it {of_tools}"

@@ -16,13 +16,12 @@ from jaxcert._files import check_output, check_suffix, content_of, damage_told, 
 from jaxcert._types import Array
 from jaxcert.returns._labels import check_printable
 from jaxcert.tables._coded import coded
-from jaxcert.tables._column_doubts import check_beside
 from jaxcert.tables._doubts import WORDS, listed, tell, words_in
 from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
 from jaxcert.tables._label_doubts import ask_about_labels
 from jaxcert.tables._names import may_tell_tasks, tells
 from jaxcert.tables._outcome_doubts import ask_about_copies, check_sense
-from jaxcert.tables._read import Read
+from jaxcert.tables._read import Read, check_beside
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Columns, Roles
 

@@ -114,6 +114,9 @@ def test_what_would_show_a_difference_that_is_not_certified(kind, what):
         compare b.npz a.npz c.npz {kind} --delta 0.05 -> apart: b.npz and a.npz {size(0.05 / 6)}; how many new {what}
         compare b.npz a.npz {kind} --delta 0.05 --question ranking -> apart: b.npz and a.npz {size(0.05)}; how many
     """)
+    run(f"compare a.npz b.npz {kind} --mean --delta 0.05 --in-a-row 3 -> !Not shown")
+    if kind == "--sampled":  # the plan is of another bound
+        run(f"compare a.npz b.npz --mean --delta 0.05 --bound hoeffding -> !power 0.9 | {start}; how many")
     np.savez("b.npz", returns=np.zeros((20, 10), bool))
     run(f"compare a.npz b.npz {kind} --delta 0.05 -> !Not shown")
 

@@ -4,11 +4,12 @@ import html
 import json
 import re
 from fractions import Fraction
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import pytest
-from cli_harness import command, refused, said
+from cli_harness import command, refused, said, table
 from report.alterations import altered
 
 import jaxcert
@@ -192,6 +193,10 @@ ALTERATIONS = {
         "the policy 'better.npz' comes from the file 'worst.npz'",
     ),
     "no data": (lambda d: d["certificates"][0].update(data=None), "the policy 'worst.npz' comes from the file None"),
+    "other frequencies": (
+        lambda d: d["certificates"][0]["settings"].update(frequencies=["a=0.9", "b=0.1"]),
+        "not of one or two",
+    ),
     "no rows": (lambda d: d["certificates"][4].update(rows=[]), "are not of one or two questions"),
     "another kind of rows": (
         lambda d: d["certificates"][4].update(fixed_beforehand="safety"),
@@ -314,3 +319,16 @@ def test_names_of_files_are_those_of_the_files_that_are_checked(files, tmp_path,
     path.write_text(text)
     exchanged = verify(altered(path, lambda _: None), files[0], others=files[1:count])
     assert f"its statements say {names[1]!r}, these files {names[0]!r}" in exchanged.differences
+
+
+def test_a_leaderboard_has_no_tasks_from_strata(there):
+    """Their means would be over another distribution than the one that it names."""
+    rows = [(f"q{i}", "ab"[i % 2], who, j, int((i + j) % 4 > 0)) for i in range(8) for who in "xyz" for j in range(2)]
+    table("t.csv", "task,kind,agent,trial,success", rows)
+    assert command("compare", "t.csv", "--policy", "agent", "--delta", 0.1, "--json", "l.json").status == 0
+
+    def in_strata(document):
+        for each in document["certificates"]:
+            each["data"]["roles"]["strata"] = "kind"
+
+    assert "not of one or two questions" in str(verify(altered(Path("l.json"), in_strata, name="o.json"), "t.csv"))

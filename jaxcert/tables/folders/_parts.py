@@ -13,11 +13,10 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert._files import damage_told, in_file
 from jaxcert.tables._coded import Coded, as_objects, of_series, plain_type
-from jaxcert.tables._column_doubts import aside_in_folder, check_beside
 from jaxcert.tables._doubts import WORDS, listed, tell
 from jaxcert.tables._file_tables import as_plain, small_columns
 from jaxcert.tables._names import lowered, tells
-from jaxcert.tables._read import Read
+from jaxcert.tables._read import Read, aside_in_folder, check_beside
 from jaxcert.tables._roles import Columns, Roles, checked
 
 _SUFFIX = ".parquet"
@@ -94,11 +93,6 @@ class Files:
 
 
 # --- which files there are -----------------------------------------------------------------------------------------
-
-
-def holds_parquet(path: Path) -> bool:
-    """Whether it is a folder with a Parquet file, at any depth."""
-    return path.is_dir() and next(path.rglob(f"*{_SUFFIX}"), None) is not None
 
 
 def _parts_of(folder: Path) -> dict[str, dict[str, str]]:

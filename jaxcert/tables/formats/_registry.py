@@ -1,5 +1,6 @@
 """The kinds of files that are known, one line for each, and the way from a file's content to its returns."""
 
+import functools
 import json
 import tomllib
 from pathlib import Path
@@ -9,7 +10,7 @@ from jaxcert._files import in_file, parsed
 from jaxcert.tables._doubts import data_of
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
-from jaxcert.tables.formats._found_rollouts import Content, arranged, kind_of
+from jaxcert.tables.formats._found_rollouts import Content, Format, arranged, kind_of
 from jaxcert.tables.formats._inspect_logs import INSPECT
 from jaxcert.tables.formats._one_task import OF_ONE_TASK, OneTask
 from jaxcert.tables.formats._recipes import Recipe
@@ -20,9 +21,16 @@ def _recipe(given: dict[str, Any]) -> Recipe:
     return Recipe(**{"recognise": (), **entries})
 
 
-# Each recognises its own files by their content, whatever they are called, and none of another.
-_RECIPES = data_of("formats/recipes.toml")["recipe"]
-FORMATS = (*(_recipe(each).format() for each in _RECIPES), INSPECT)
+# How files of other tools begin: archives, monitors and JSON.
+_BEGINNINGS = (b"PK", b"#{", b"{", b"[")
+
+
+@functools.cache
+def formats() -> tuple[Format, ...]:
+    """Each recognises its own files by their content, whatever they are called, and none of another."""
+    return *(_recipe(each).format() for each in data_of("formats/recipes.toml")["recipe"]), INSPECT
+
+
 # How a log of `rollouts.Trials` begins.
 _LOGS = tuple(f'{{"number": 0, "format": "jaxcert-{kind}-'.encode() for kind in ("trials", "pairs"))
 
@@ -32,7 +40,8 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[R
 
     ``own`` says that the suffix is one of jaxcert's files.
     """
-    if roles.records is not None:
+    begins = data[:64].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(_BEGINNINGS)
+    if roles.records is not None or not (begins or roles.recipe):
         return None
     if roles.recipe is not None:
         content = Content(data, of_lines=not {".jsonl", ".ndjson"}.isdisjoint(path.suffixes))
@@ -43,7 +52,7 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[R
     if data.startswith(_LOGS):
         raise ValueError("is a log of single trials; jaxcert trial status says what it proves")
     content = Content(data)
-    kind = kind_of(content, (*OF_ONE_TASK, *FORMATS), own=own)
+    kind = kind_of(content, (*OF_ONE_TASK, *formats()), own=own)
     if isinstance(kind, OneTask):
         name = ".".join(path.name.split(".")[-2:])
         raise ValueError(
