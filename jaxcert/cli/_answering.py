@@ -1,6 +1,5 @@
 """Turn a request into answers, files and text, for one policy, for its groups, and for two policies."""
 
-import functools
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from jaxcert.certificates import Status
 from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._episode import IN_A_ROW
-from jaxcert.certificates._question import MEAN_ROWS, Question
+from jaxcert.certificates._question import MEAN_ROWS
 from jaxcert.cli import _console
 from jaxcert.cli._answer_files import write_outputs
 from jaxcert.cli._question_options import check_rows
@@ -25,22 +24,18 @@ from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.diagnostics._diagnose import WEAKER_BOUND
 from jaxcert.planning._advice import misses
 from jaxcert.planning._difference import size_that_shows
-from jaxcert.planning._least_tasks import least_number
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._exact_check import check_witnessed
-from jaxcert.report._in_words import column_texts, observed_means, texts_of
+from jaxcert.report._in_words import observed_means, texts_of
 from jaxcert.report._protocol_check import of_files
 from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._readers import policies_of
 
 # Findings about the support, which is part of a requirement.
 _OF_SUPPORT = ("edge-of-support", "wide-support")
-# How many times as many trials may be imagined, of lists with up to so many returns.
-_TIMES, _MOST_RETURNS = 16, 2**15
 
 
 def answer_files(request: Request, file: Path, read: Callable[..., Sequence[ReturnsFile]]) -> None:
@@ -162,36 +157,7 @@ def _print(answer: Answer) -> None:
         _console.say("", _console.table(texts_of(certificate, QUESTIONS[name])), "")
         _console.say(naming(str(certificate), answer.policies, answer.data[0].roles.group))
     _console.say(*reasons(answer))
-    _console.say(*_with_more_trials(answer), *_not_shown(answer))
-
-
-def _with_more_trials(answer: Answer) -> Iterator[str]:
-    """Say how many trials like these would certify tasks of a list, where they certify none."""
-    m, n = max(each.most_rollouts for each in answer.data), len(answer.data[0].tasks)
-    if not all(each.has_rollouts for each in answer.data) or m * n > _MOST_RETURNS:
-        return
-    for question, certificate in answer.answered:
-        if question.rows.certified != "num_good":
-            continue
-        at = [f" at {question.each} {x}" for x in column_texts(certificate, question, question.each or "num_good")]
-        for row in np.flatnonzero(np.asarray(certificate.status) == Status.VACUOUS).tolist()[:MOST_REASONS]:
-            certified = functools.partial(_good_with, answer, question, row)
-            needed = least_number(lambda trials, of=certified: of(trials) > 0, m, _TIMES * m)
-            trials = f"{needed or _TIMES * m:,} trials of each task that go like these"
-            what = f"{certified(needed)} of {n} tasks" if needed else "no task"
-            yield f"With {trials}, {what} would be certified{at[row] if question.each else ''}."
-
-
-def _good_with(answer: Answer, question: Question, row: int, trials: int) -> int:
-    """How many tasks of a list would be certified if each had these trials again and again, so many in all."""
-    data = []
-    for each in answer.data:
-        where = np.ones(each.returns.shape, bool) if each.where is None else each.where
-        # One shape for all numbers of trials, and so one program.
-        returns, where = (np.tile(one, (1, _TIMES)) for one in (each.returns, where))
-        data.append(replace(each, returns=returns, where=where & (np.arange(where.shape[1]) < trials)))
-    found = ask(question, data, answer.request.numbers[question.name], answer.settings)
-    return int(np.reshape(found.num_good, -1)[row])
+    _console.say(*_not_shown(answer))
 
 
 def how_many_show(*, listed: bool) -> str:
@@ -212,8 +178,8 @@ def _not_shown(answer: Answer) -> Iterator[str]:
         said = f"Not shown: that {a} is better than {b} on average. In these data it is"
         if ahead > 0:
             how = {"listed": question.listed, "support": answer.support, "delta": float(found.delta)}
-            size = size_that_shows(*in_one_order(*answer.data), **how) if found.bound == betting.__name__ else ""
-            yield f"{said} by {ahead:.3g}{f' ({size})' * bool(size)}; {how_many_show(listed=question.listed)}."
+            size = size_that_shows(answer.data, **how) if found.bound == betting.__name__ else ""
+            yield f"{said} by {ahead:.3g}{size}; {how_many_show(listed=question.listed)}."
         else:
             how = f"worse by {-ahead:.3g}" if ahead else "equal"
             yield f"{said} {how}, so that more of the same would not show it; the other way round, name {b} first."

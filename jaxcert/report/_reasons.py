@@ -1,6 +1,8 @@
 """Why an answer says no more: a line for each row that misses, on a page and in a terminal."""
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +13,9 @@ from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_M
 from jaxcert.planning import Advice
 from jaxcert.planning._advice import is_explained, misses
 from jaxcert.planning._least_tasks import least_number
+from jaxcert.questions._ask import ask
 from jaxcert.report._in_words import column_texts
 from jaxcert.report._recompute import precision
-from jaxcert.returns import paired
 from jaxcert.returns._prepared import Support
 from jaxcert.tables import Returns
 from jaxcert.tables._returns import how_many
@@ -60,6 +62,8 @@ def reasons_of(
     """
     if certificate.metrics:
         whys = [*map(str, filter(None, advice))] or [certificate.why_not_more]
+        if question.listed and int(certificate.status) == Status.VACUOUS:
+            whys += filter(None, [_of_more_trials(certificate, question, 0, sample)])
         few = sample.num_rollouts <= FEW_ROLLOUTS and certificate.by_bounds and whys[0]
         return [("more", ". ".join([*whys, *[OTHER_METHODS] * bool(few)]))] if whys[0] else []
     if question.each is None or not all(each.has_rollouts for each in sample.data if question.listed):
@@ -67,8 +71,8 @@ def reasons_of(
     at, each = column_texts(certificate, question, question.each), question.each
     if question.listed:
         open_rows = np.flatnonzero(np.asarray(certificate.status) == Status.VACUOUS).tolist()[:MOST_REASONS]
-        whys = [(i, too_few_trials(certificate, question, i, sample)) for i in open_rows]
-        return [(f"all tasks at {each} {at[i]}", why) for i, why in whys if why]
+        whys = [(i, _of_more_trials(certificate, question, i, sample)) for i in open_rows]
+        return [(f"all tasks at {each} {at[i]}", f"{why[0].lower()}{why[1:]}") for i, why in whys if why]
     of = "of unequal numbers of rollouts" if any(one.missing for one in sample.data) else "with these settings"
     missed = misses(certificate, safety=wanted).tolist() if advice else []
     rows = zip(at, advice, missed, strict=False)
@@ -76,41 +80,41 @@ def reasons_of(
     return [(f"more at {each} {place}", str(why)) for place, why in told]
 
 
-def too_few_trials(certificate: Any, question: Question, index: int, sample: Sample) -> str | None:
-    """What the best possible results of this number of trials certify, and how many trials all tasks need; None if
-    enough.
-
-    Of a fixed list, by the question's own function.
+def _of_more_trials(certificate: Any, question: Question, index: int, sample: Sample) -> str:
+    """What the best possible results of this number of trials certify of a list, if not all of it, and how many trials
+    all of it needs; and how many that go like these certify any task. Empty if nothing of this is known.
     """
     n, trials = certificate.num_tasks, sample.num_rollouts
     limit = max(min(_MOST_TRIALS, _MOST_RETURNS // n), trials)
-    most = _at_best(certificate, question, index, sample, limit)
-    if (count := most(trials)) == n:
-        return None
-    found = (
-        f"with {how_many(trials, 'trial')} of each at most {count} of {n} tasks can be certified, whatever the results"
-    )
-    needed = least_number(lambda m: most(m) == n, trials, limit)
-    if not needed:
-        return f"{found}; {how_many(limit, 'trial')} are too few for all of them"
-    return f"{found}; for all of them it takes {how_many(needed, 'trial')} of each, if these go as well as can be"
+    certified, said = functools.partial(_certified, certificate, question, index, sample, limit), []
+    ends = () if certificate.metrics else (sample.support or (0, 1))[::-1]
+    pairs = zip(sample.data, ends, strict=False)
+    best = [replace(each, returns=np.full((n, 1), float(end)), where=None) for each, end in pairs]
+    if best and (count := certified(best, trials)) < n:
+        needed = least_number(lambda m: certified(best, m) == n, trials, limit)
+        enough = f"for all of them it takes {how_many(needed, 'trial')} of each, if these go as well as can be"
+        enough = enough if needed else f"{how_many(limit, 'trial')} are too few for all of them"
+        most = f"at most {count} of {n} tasks can be certified, whatever the results"
+        said.append(f"With {how_many(trials, 'trial')} of each {most}; {enough}")
+    if limit > trials and len(sample.data) == max(1, len({*certificate.metrics})) * max(1, len(sample.policies)):
+        needed = least_number(lambda m: certified(sample.data, m) > 0, trials, limit)
+        what = f"{certified(sample.data, needed)} of {n} tasks" if needed else "no task"
+        said.append(f"With about {needed or limit} trials of each that go like these, {what} would be certified")
+    return ". ".join(said)
 
 
-def _at_best(certificate: Any, question: Question, index: int, sample: Sample, limit: int) -> Callable[[int], int]:
-    """How many tasks are certified if all results of this number of trials, at most limit, are the best possible."""
-    worst, best = map(float, sample.support or (0, 1))
-    settings = {name: getattr(certificate, name) for name in question.settings}
-    settings |= {**question.declared, "support": (worst, best), str(question.fixed): certificate.thresholds[index]}
-    returns = np.full((certificate.num_tasks, limit), best, np.float32)
-
-    def most(trials: int) -> int:
-        # One shape for all numbers of trials, and so one program.
-        where = np.broadcast_to(np.arange(limit) < trials, returns.shape)
-        given: Any = {"returns": returns, "where": where}
-        if sample.policies:
-            given = {"returns": paired(returns, np.full_like(returns, worst), where_a=where, where_b=where)}
-        with precision(str(certificate.delta.dtype)):
-            found = question.function(**given, **settings)
-        return int(np.asarray(getattr(found, question.rows.columns[question.rows.certified]))[0])
-
-    return most
+def _certified(
+    certificate: Any, question: Question, index: int, sample: Sample, limit: int, data: Sequence[Returns], trials: int
+) -> int:
+    """How many tasks would be certified if each had these trials again and again, so many of at most limit in all."""
+    settings = {**{name: getattr(certificate, name) for name in question.settings}, **question.declared}
+    settings |= {"support": sample.support or (0, 1)} if question.has_support else {}
+    shape, again = (limit, certificate.num_tasks), []  # one for all numbers of trials, and so one program
+    for each in data:
+        where = np.ones((1, 1), bool) if each.where is None else each.where.T
+        where = np.resize(np.broadcast_to(where, each.returns.T.shape), shape).T & (np.arange(limit) < trials)
+        again.append(replace(each, returns=np.resize(each.returns.T, shape).T, where=where))
+    with precision(str(certificate.delta.dtype)):
+        fixed = None if question.fixed is None else certificate.thresholds[index : index + 1]
+        found = ask(question, again, fixed, settings)
+    return int(np.reshape(getattr(found, question.rows.columns[question.rows.certified]), -1)[0])

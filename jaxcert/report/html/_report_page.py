@@ -18,6 +18,7 @@ from jaxcert.report._in_words import Groups, texts_of
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
 from jaxcert.report._witnessed_rows import WITNESSES
+from jaxcert.report.check_trials import BELIEVED_OF_PAIRS
 from jaxcert.report.html._page_parts import (
     MOST_ROWS,
     check_policies,
@@ -168,7 +169,6 @@ def _sample(
 
 # Policies or groups that have a sentence; the table has all.
 _MOST_CLAIMS = 3
-_ROUNDED = "Figures are rounded to the safe side."
 _DOTS = "Dots are averages in the data, which certify nothing; bars are what is certified."
 
 
@@ -185,7 +185,6 @@ def write_several(
             name: file_table(file) | {"rollouts per task": rollouts_of(file.num_rollouts)}
             for name, file in zip(found.names, found.data, strict=True)
         },
-        heading="Certified",
         rows=rows_of_table(found.table),
         together=found.together,
         not_about="a single task or episode",
@@ -197,12 +196,12 @@ def write_several(
 
 def _of_board(found: Leaderboard) -> dict[str, Any]:
     low, high = found.support
-    note = f"{_ROUNDED} The rows stand in the order of the certified means, which proves no order of the policies: the "
+    note = "The rows stand in the order of the certified means, which proves no order of the policies: the last "
     return {
         "kind": f"{len(found.names)} policies {_over(found.listed)}",
         "claims": found.said[:_MOST_CLAIMS] or ["No order is certified."],
         "more": [],
-        "note": f"{note}last column does." if "means" in found.counts else "Only the last column proves an order.",
+        "note": f"{note}column does." if "means" in found.counts else "Only the last column proves an order.",
         "caption": f"{_DOTS} Policies that share a letter are not distinguished.",
         "picture": intervals_svg(found.intervals, **found.axis),
         "settings": {
@@ -222,7 +221,7 @@ def _of_groups(found: Groups) -> dict[str, Any]:
         "kind": f"Certificates of {count} groups {_over(question.listed)}",
         "claims": [naming(each._sentence(0), found.policies, name) for name, each in pairs][:_MOST_CLAIMS],
         "more": [f"These are the first of {count} groups; the table has all."] * (count > _MOST_CLAIMS),
-        "note": f"{_ROUNDED} The groups stand in the order of the file.",
+        "note": "The groups stand in the order of the file.",
         "caption": _DOTS,
         "picture": None if question.takes("tasks") else intervals_svg(found.intervals, **found.axis),
         "settings": {
@@ -237,32 +236,18 @@ def _of_groups(found: Groups) -> dict[str, Any]:
 
 # --- of policies in pairs ------------------------------------------------------------------------------------------
 
-_OF_PAIRS = (
-    "The log was begun before the first trial, and was not written anew.",
-    "The scenes were drawn as new ones are, each independently of all before.",
-    "The policies were fixed before the first trial.",
-    "Everything that was begun is in the log, went as it says there, and was tried on one scene by each policy.",
-)
-
 
 def write_pairs(path: str | PathLike[str], trials: PairedTrials, **how: Any) -> None:
     """Write what a log of policies in pairs shows as a page, by their labels in the log."""
     declared, noun = trials.declared, trials.declared.noun
-    values = dict(zip(declared.labels, zip(*trials.pairs(), strict=True), strict=False))
-    held = {name: [x for x in values.get(name, ()) if x is not None] for name in sorted(declared.labels)}
-    what, number = ("successes", sum) if declared.successes else ("mean score", np.mean)
     write_page(
         path,
         "several.html.j2",
         [],
-        title=" against ".join(held),
-        kind=f"{len(held)} policies, {noun} by {noun}",
+        title=" against ".join(sorted(declared.labels)),  # an order that reveals no blinded policy
+        kind=f"{len(declared.labels)} policies, {noun} by {noun}",
         together=f"This may be looked at after every {noun}, and the experiment may end at any moment, for any reason.",
-        heading="Tried",
-        rows=[
-            {"policy": name, f"{noun}s": len(of), what: f"{number(of):.6g}" if of else ""} for name, of in held.items()
-        ],
-        note=f"Of whole {noun}s; these numbers certify nothing.",
+        rows=[],
         picture=pairs_svg(trials),
         caption=f"The evidence after every {noun}. What reaches the dotted line is shown.",
         settings={
@@ -271,7 +256,7 @@ def write_pairs(path: str | PathLike[str], trials: PairedTrials, **how: Any) -> 
             f"most {noun}s": str(declared.max_pairs or ""),
             "confidence": confidence_of(declared.delta),
         },
-        assumptions=_OF_PAIRS,
+        assumptions=[line[2:].rstrip(";.") for line in BELIEVED_OF_PAIRS.splitlines()[1:]],
         origins={trials.path.name: {"trials": len(trials.trials), "SHA-256": trials.sha256}},
         not_about="a single scene or trial",
         check="With the log alone, this proves the answer again in exact arithmetic",
