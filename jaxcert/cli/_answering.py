@@ -11,10 +11,10 @@ import numpy as np
 
 from jaxcert.bounds import betting
 from jaxcert.certificates import Status
-from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._episode import IN_A_ROW
 from jaxcert.certificates._question import MEAN_ROWS
+from jaxcert.certificates._registry import default_bound
 from jaxcert.cli import _console
 from jaxcert.cli._answer_files import write_outputs
 from jaxcert.cli._question_options import check_rows

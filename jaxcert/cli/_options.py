@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, get_type_hints
 import typer
 from typer.models import ParameterInfo
 
-from jaxcert.certificates._arguments import AUTO
+from jaxcert.certificates._registry import AUTO
 from jaxcert.cli._typed import as_given
 from jaxcert.tables._roles import Columns, Roles
 

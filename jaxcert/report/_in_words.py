@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert.certificates import Status, ceil_figures, floor_figures, floor_to
-from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._figures import ceil_to, level_figures
 from jaxcert.certificates._question import MEAN_ROWS, Question
-from jaxcert.certificates._registry import METHODS
+from jaxcert.certificates._registry import AUTO, METHODS
 from jaxcert.questions._answers import fields_of_rows
 from jaxcert.report.plots._interval_plot import Interval
 from jaxcert.returns._labels import quoted

@@ -9,10 +9,10 @@ import numpy as np
 
 from jaxcert._files import write_whole
 from jaxcert.certificates._answer import plain
-from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import SAMPLED, SOURCES
 from jaxcert.certificates._question import FREQUENCIES, Question
+from jaxcert.certificates._registry import AUTO
 from jaxcert.questions import question_of, rows_of
 from jaxcert.questions._answers import sampled
 from jaxcert.report._document import certificate_document, document_text
