@@ -1,6 +1,7 @@
 """Checks of argument values, as far as they are concrete."""
 
 import contextlib
+import importlib
 import os
 import sys
 import warnings
@@ -35,6 +36,15 @@ def kept_readable(*values: Any) -> contextlib.AbstractContextManager[None]:
     Under ``jit`` it would be part of the trace, even where all values are constants there.
     """
     return jax.ensure_compile_time_eval() if is_concrete(*values) else contextlib.nullcontext()
+
+
+def precision(dtype: str) -> contextlib.AbstractContextManager:
+    """64-bit types on or off, as a certificate was computed; the name moved between releases of JAX."""
+    wanted = dtype == "float64"
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(wanted)
+    older: Any = importlib.import_module("jax.experimental")
+    return older.enable_x64() if wanted else older.disable_x64()
 
 
 def check_open_unit(name: str, value: Any, *, zero_allowed: bool = False, dtype: Any = np.float64) -> None:

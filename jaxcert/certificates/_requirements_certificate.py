@@ -15,6 +15,7 @@ from jaxcert.certificates._figures import LISTED, ceil_figures, floor_figures, f
 from jaxcert.numerics._rounding import Side as Rounding
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.returns._labels import enumerated, quoted
+from jaxcert.returns._required import as_given
 
 
 @jax.tree_util.register_dataclass
@@ -162,4 +163,4 @@ def _decimal(value: Any, side: Rounding) -> str:
     number = np.asarray(value)
     shown = (floor_figures if side == "up" else ceil_figures)(float(number), 7)
     same_number = np.isfinite(number) and cast_host(np.asarray(float(shown)), number.dtype, side) == number
-    return shown if same_number else repr(float(number)).removesuffix(".0")
+    return shown if same_number else as_given(number)

@@ -1,37 +1,36 @@
 """Turn a request into answers, files and text, for one policy, for its groups, and for two policies."""
 
+import functools
 import re
+import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 
-from jaxcert.bounds import betting
-from jaxcert.certificates import Status
-from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._episode import IN_A_ROW
-from jaxcert.certificates._question import MEAN_ROWS
+from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import default_bound
 from jaxcert.cli import _console
-from jaxcert.cli._answer_files import write_outputs
-from jaxcert.cli._question_options import check_rows
 from jaxcert.cli._reading import as_stated
-from jaxcert.cli._request import Answer, Request, check_listed, settings_of, together
+from jaxcert.cli._request import Answer, Request, check_listed, settings_of
 from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.diagnostics._diagnose import WEAKER_BOUND
-from jaxcert.planning._advice import misses
-from jaxcert.planning._difference import size_that_shows
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
+from jaxcert.report import certificate_document, certificate_record, plot_certificates, write_report
 from jaxcert.report._exact_check import check_witnessed
-from jaxcert.report._in_words import observed_means, texts_of
 from jaxcert.report._protocol_check import of_files
-from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
-from jaxcert.returns._labels import quoted, quoted_condition
+from jaxcert.report.html._report_page import Groups
+from jaxcert.report.plots._axes import drawing
+from jaxcert.report.plots._curve_plots import curve_or_rows
 from jaxcert.tables import ReturnsFile
+from jaxcert.tables._aligned import in_one_order
+from jaxcert.tables._entries import is_name
 from jaxcert.tables._readers import policies_of
 
 # Findings about the support, which is part of a requirement.
@@ -45,19 +44,16 @@ def answer_files(request: Request, file: Path, read: Callable[..., Sequence[Retu
     """
     asking, gated = request.asking, request.gated
     _check(request)
-    with _console.progress() as show:
-        show(f"reading {file}")
-        groups = _groups(request, file)
-        each = request._replace(asking=asking.shared(len(groups)))
-        answers = {name: _answer(each, read(**roles), show) for name, roles in groups.items()}
-        show("writing")
-        write_outputs(request, answers)
+    groups = _groups(request, file)
+    each = request._replace(asking=asking.shared(len(groups)))
+    answers = {name: _answer(each, read(**roles)) for name, roles in groups.items()}
+    _write(request, answers)
     if not request.outputs.to_stdout:
         # Print last, so that a failure leaves no incomplete output.
-        print_answers(request, answers)
+        _console.print_answers(request, answers)
     for answer in answers.values():
         for name in gated:
-            check_rows(asking.require or 0.0, answer.certificates[name], QUESTIONS[name])
+            _check_rows(asking.require or 0.0, answer.certificates[name], QUESTIONS[name])
 
 
 def _groups(request: Request, file: Path) -> dict[str, Mapping[str, Any]]:
@@ -88,8 +84,8 @@ def _check(request: Request) -> None:
         raise ValueError("--report shows thresholds or safeties, expected one of the two")
 
 
-def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str], Any]) -> Answer:
-    """The certificates of these returns; ``show`` reports each step."""
+def _answer(request: Request, read: Sequence[ReturnsFile]) -> Answer:
+    """The certificates of these returns."""
     by, asking, locked = request.by, request.asking, request.locked
     data, question = list(read) if request.metrics else as_stated(read, asking.support), request.questions[0]
     if by is not None:
@@ -104,7 +100,6 @@ def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str],
     settings |= {name: value for name, value in asking.options.items() if name != question.each}
     if locked is not None:
         locked.refuse(of_files(locked.protocol, data))
-    show(f"certifying {len(data[0].tasks)} tasks")
     fixed = {name: None if each is None else np.asarray(each) for name, each in request.numbers.items()}
     certificates = {name: ask(QUESTIONS[name], data, each, settings) for name, each in fixed.items()}
     is_of_one = len(data) == max(1, len(request.metrics))
@@ -141,57 +136,99 @@ def _findings(request: Request, data: Sequence[ReturnsFile], settings: Mapping[s
     return findings
 
 
-def print_answers(request: Request, answers: Mapping[str, Answer]) -> None:
-    """Print the answers, one for each group of rows if a column names groups, and their joint confidence."""
-    for group, answer in answers.items():
-        _console.say(*([] if request.by is None else [quoted_condition(f"{request.by} = {group}")]))
-        _print(answer)
-        _console.say(*([] if request.by is None else [""]))
-    _console.say(*filter(None, [together(request, answers)]))
+def _check_rows(require: float, certificate: Any, question: Question) -> None:
+    """If less is certified than required, say so on stderr and exit with status 1."""
+    certified = np.atleast_1d(np.asarray(getattr(certificate, question.rows.columns[question.rows.certified])))
+    if missed := int(np.sum(~(certified >= require))):
+        rows = f"in {missed} of {certified.size} rows" if certified.size > 1 else "here"
+        print(f"error: less is certified {rows} than the required {require:g}", file=sys.stderr)
+        raise typer.Exit(1)
 
 
-def _print(answer: Answer) -> None:
-    """Print the table, the sentence of each row, and why no more is certified."""
-    _console.say(_console.heading(answer.data, answer.support, answer.certificates))
-    for name, certificate in answer.certificates.items():
-        _console.say("", _console.table(texts_of(certificate, QUESTIONS[name])), "")
-        _console.say(naming(str(certificate), answer.policies, answer.data[0].roles.group))
-    _console.say(*reasons(answer))
-    _console.say(*_not_shown(answer))
+# --- files -----------------------------------------------------------------------------------------------------------
 
 
-def how_many_show(*, listed: bool) -> str:
-    """Which plan says how much more data a difference takes."""
-    what, kind = ("trials of each task", " --suite") if listed else ("tasks", "")
-    of_one_table = "of one table in place of B: --policy COLUMN --only A,B"
-    return f"how many new {what} it takes: jaxcert plan A --against B --threshold 0{kind} ({of_one_table})"
+def _write(request: Request, answers: Mapping[str, Answer]) -> None:
+    """Write the wanted files of one or several groups of rows, by the names of the groups."""
+    outputs, files = request.outputs, [file for each in answers.values() for file in each.data]
+    strata = {str(label) for file in files if file.strata is not None for label in file.strata}
+    columns = {str(name) for file in files for name in (*(file.columns or ()), *file.roles.used)}
+    entries = strata | ({*answers} if request.by else set())
+    named = {request.by, *(file.roles.strata for file in files)}
+    if outputs.report and not outputs.names and _label_tasks(entries, named, files):
+        told = "groups or strata are labels of tasks or parts of them"
+        raise ValueError(f"--report: {told}, which a page shows with --tasks-in-report alone")
+    found = _named(request, answers)
+    outputs.write(
+        found,
+        names=[*answers, *found.policies, *strata, request.by or "", *(each for each in columns if "{" not in each)],
+        axes=lambda: _axes(request, answers, found),
+        document=lambda: certificate_document(_records(request, answers), protocol=request.digest),
+        page=functools.partial(_write_page, request, answers[""]) if request.by is None else None,
+        protocol=request.locked and request.locked.path,
+    )
 
 
-def _not_shown(answer: Answer) -> Iterator[str]:
-    """Say by how much A was better on average, if that was asked and not certified."""
-    for question, found in answer.answered if answer.policies else ():
-        means = observed_means(answer.data)
-        is_open = question.rows is MEAN_ROWS and found.status != Status.INVALID_INPUT and float(found.mean) < 0
-        if means is None or not is_open or found.num_episodes > 1:  # of several in a row the averages say nothing
-            continue
-        (a, b), ahead = map(quoted, answer.policies), float(means.mean())
-        said = f"Not shown: that {a} is better than {b} on average. In these data it is"
-        if ahead > 0:
-            how = {"listed": question.listed, "support": answer.support, "delta": float(found.delta)}
-            size = size_that_shows(answer.data, **how) if found.bound == betting.__name__ else ""
-            yield f"{said} by {ahead:.3g}{size}; {how_many_show(listed=question.listed)}."
-        else:
-            how = f"worse by {-ahead:.3g}" if ahead else "equal"
-            yield f"{said} {how}, so that more of the same would not show it; the other way round, name {b} first."
+def _label_tasks(entries: set[str], columns: set[str | None], files: Sequence[ReturnsFile]) -> bool:
+    """Whether entries of columns are labels of tasks, or parts of them."""
+    parts = {part for file in files if file.columns for part in (file.columns.task, *file.columns.task.split(","))}
+    labels = {label for file in files for label in file.tasks.tolist() if is_name(label)}  # numbers coincide
+    return bool(parts & columns or entries & labels)
 
 
-def reasons(answer: Answer) -> Iterator[str]:
-    """Say why no more is certified: a line for each row that misses, if the reason is known."""
-    sample = Sample(np.empty(0), answer.support, answer.data, policies=answer.policies)
-    for name, certificate in answer.certificates.items():
-        entries = answer.advice.get(name, ())
-        for what, why in reasons_of(certificate, QUESTIONS[name], sample, entries, answer.request.wanted):
-            yield f"Why not {what}: {why}."
-        if name in answer.advice and len(entries) < certificate.status.size:
-            missing = misses(certificate, safety=answer.request.wanted).sum()
-            yield f"Advice for the first {MOST_REASONS} of {missing} rows that miss."
+def _records(request: Request, answers: Mapping[str, Answer]) -> list[dict[str, Any]]:
+    return [
+        certificate_record(
+            each, support=of.support, data=of.data[0], others=of.data[1:], witness=request.outputs.witness
+        )
+        for of in answers.values()
+        for each in of.certificates.values()
+    ]
+
+
+def _named(request: Request, answers: Mapping[str, Answer]) -> Groups:
+    """The answers to the first question by the names of their groups."""
+    question, (first, *_) = request.questions[0], answers.values()
+    names = [f"{request.by} = {name}" if request.by else name for name in answers]
+    found = [each.certificates[question.name] for each in answers.values()]
+    files, delta = [each.data for each in answers.values()], float(request.asking.delta or 0)
+    return Groups(question, names, found, files, delta, _console.together(request, answers), first.policies)
+
+
+def _axes(request: Request, answers: Mapping[str, Answer], found: Groups) -> Any:
+    """The curve of each group with the asked points, or a row for each name if there is no curve."""
+    shown = [pair for each in answers.values() for pair in each.answered]
+    with drawing(None) as ax:
+        if any(not question.has_curve for question, _ in shown) or len(shown) == len(answers) > 1:
+            return request.outputs.draw_rows(found, ax)
+        curves = {}
+        for name, each in zip(found.names, answers.values(), strict=True):
+            label = name or ", ".join(_console.settings_words(each.certificates))
+            curves[label] = curve_or_rows(each.data, next(iter(each.certificates.values())), each.settings)
+        points = [pair for _, c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
+        tasks = "" if len(curves) > 1 else f", {len(found.data[0].tasks)} tasks"
+        title = f"{request.outputs.title or found.title}{tasks}"
+        return plot_certificates(curves, points=points, title=title, policies=found.policies, ax=ax)
+
+
+def _write_page(request: Request, answer: Answer, path: Path, **how: Any) -> None:
+    """The page of a single answer."""
+    ((name, first),), (own, *others) = answer.certificates.items(), in_one_order(*answer.of_policies)
+    if isinstance(own, ReturnsFile) and own.columns and request.metrics:  # as its column the page names all of them
+        own = replace(own, columns=own.columns._replace(value=", ".join(request.metrics)))
+    tasks: Any = own.tasks if request.outputs.names else None
+    policies: Any = answer.policies or None
+    write_report(
+        path,
+        first,
+        returns=own,
+        support=answer.support,
+        tasks=tasks,
+        wanted=request.wanted,
+        advice=answer.advice.get(name),
+        against=others[0] if others else None,
+        policies=policies,
+        findings=answer.findings,
+        protocol=request.digest,
+        **how,
+    )

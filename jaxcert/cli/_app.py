@@ -1,7 +1,8 @@
-"""The commands, and their exit statuses."""
+"""The commands, as they were typed, and their exit statuses."""
 
 import ast
 import contextlib
+import contextvars
 import importlib
 import io
 import os
@@ -16,14 +17,14 @@ from typer.core import TyperCommand, TyperGroup
 
 import jaxcert
 from jaxcert._files import unreadable
-from jaxcert.cli._typed import remember
 
 # Each is the function `command` of its own module, which is imported, with JAX, when the command runs or prints help.
 _COMMANDS = (
     *("certify", "choose", "compare", "verify", "plan", "monitor"),
     *("lock", "demo", "trial"),
 )
-_AS_TYPED: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False, "add_completion": False}
+_SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False, "add_completion": False}
+_TYPED: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("typed", default=())
 
 
 class _Commands(TyperGroup):
@@ -48,7 +49,7 @@ class _Commands(TyperGroup):
 
 def _imported(name: str) -> Any:
     """A command with its options, or a group of commands."""
-    module, alone = importlib.import_module(f"jaxcert.cli._{name}_command"), typer.Typer(**_AS_TYPED)
+    module, alone = importlib.import_module(f"jaxcert.cli._{name}_command"), typer.Typer(**_SETTINGS)
     if hasattr(module, "group"):
         alone.add_typer(module.group, name=name)
     else:
@@ -56,7 +57,7 @@ def _imported(name: str) -> Any:
     return typer.main.get_group(alone).commands[name]
 
 
-_app = typer.Typer(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, **_AS_TYPED)
+_app = typer.Typer(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, **_SETTINGS)
 
 # Usage errors of typer share a base class with BadParameter, whose module differs between releases.
 _UsageError = cast(Any, next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"))
@@ -64,7 +65,7 @@ _UsageError = cast(Any, next(base for base in typer.BadParameter.__mro__ if base
 
 def execute(arguments: Sequence[str]) -> int:
     """Run one command; every expected failure becomes one line on stderr and an exit status."""
-    remember(arguments)
+    _TYPED.set(tuple(arguments))
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a file name may contain any character
     try:
@@ -122,3 +123,19 @@ def _main(
         from jaxcert.cli._program_cache import compiled_programs
 
         context.with_resource(compiled_programs())
+
+
+# --- as typed --------------------------------------------------------------------------------------------------------
+
+
+def refuse_both(*options: str) -> None:
+    """Raise ValueError if several of these options were typed, since only the last would count."""
+    given = typed_among(options)
+    if len(given) > 1:
+        raise ValueError(f"{' and '.join(given)} are given; expected one of them")
+
+
+def typed_among(options: Sequence[str]) -> list[str]:
+    """The typed ones of these options."""
+    names = {word.partition("=")[0] for word in _TYPED.get()}
+    return [option for option in options if option in names]

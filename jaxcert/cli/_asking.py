@@ -1,20 +1,35 @@
-"""The question of a command: its options, how names, words or numbers select it, and a protocol that settles it."""
+"""The question of a command: its options, which the registry of questions has, and how they select it."""
 
+import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._question import Question
+from jaxcert.certificates._question import Option, Question
 from jaxcert.certificates._registry import METHODS
-from jaxcert.cli._options import SUPPORT, Command, flag, level, option, options, options_of, several, taking
-from jaxcert.cli._question_options import askable, chosen, not_taken, options_of_questions
-from jaxcert.cli._typed import refuse_both
+from jaxcert.cli._app import refuse_both
+from jaxcert.cli._options import SUPPORT, Command, flag, level, option, options, options_of, parameter, several, taking
+from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import checked_options, usual_questions
-from jaxcert.report import Protocol
 
+
+def askable(num_inputs: int) -> dict[str, Question]:
+    """The questions that the command line can ask about this number of files."""
+    return {
+        name: question
+        for name, question in QUESTIONS.items()
+        if num_inputs in question.numbers_of_policies and not question.unrepeated and not question.has_weights
+    }
+
+
+_NOTHING_ASKED = (
+    "nothing is asked; expected --threshold X, --safety S, --mean or another question, fixed before the returns are "
+    "seen: jaxcert choose FILE lists them"
+)
+# The settings that a protocol has by the same names.
+SETTLED = ("support", "delta", "beta", "bound", "method", "question", "options")
 _BOUNDS = [f"{bound.name} (0/1 returns)" if bound.binary else bound.name for bound in BOUNDS.values()]
 _OF_ONE, _OF_TWO = askable(1), askable(2)
 
@@ -74,7 +89,7 @@ class Asking(NamedTuple):
     @property
     def settled(self) -> dict[str, Any]:
         """The given settings that a protocol has by the same names."""
-        return {name: value for name in _SETTLED if (value := getattr(self, name)) is not None}
+        return {name: value for name in SETTLED if (value := getattr(self, name)) is not None}
 
     def named(self, num_policies: int = 1, *, strata: str | None = None) -> "Asking":
         """Name the question about this number of policies; for one policy, leave it open if the numbers select it.
@@ -151,40 +166,51 @@ def asked_of(asking: Asking, num_policies: int = 1) -> dict[str, Any]:
     return {name: None if values is None else list(values) for name, values in numbers.items()}
 
 
-PROTOCOL = option("FILE", "Settings that were locked beforehand; others are refused.", "--protocol")
-_NOTHING_ASKED = (
-    "nothing is asked; expected --threshold X, --safety S, --mean or another question, fixed before the returns are "
-    "seen: jaxcert choose FILE lists them"
-)
-_SETTLED = ("support", "delta", "beta", "bound", "method", "question", "options")
-_COLUMNS = ("task", "value", "strata")
-_NOT_LOCKED = ("where", "only", "successes", "trials", "records", "recipe")
+def not_taken(options: str, question: Question) -> str:
+    """The message about options that a question does not take."""
+    return f"{options} given, which the question {question.name!r} does not take ({question.words}); expected none"
 
 
-class Locked(NamedTuple):
-    """A protocol, and its file."""
+def chosen(name: str, known: Collection[str]) -> Question:
+    """The question of that name, or ValueError that says why the command does not ask it."""
+    if name in known:
+        return QUESTIONS[name]
+    if name not in QUESTIONS:
+        raise ValueError(f"--question is {name!r}; expected one of {', '.join(known)}")
+    question = QUESTIONS[name]
+    command = "compare" if len(question.inputs) > 1 else "certify"
+    in_python = f"pass its weights in Python to {question.function.__name__}" if question.has_weights else ""
+    why = question.unrepeated or in_python or f"it needs {', '.join(question.inputs)}: jaxcert {command}"
+    raise ValueError(f"--question is {name!r}, which this command does not ask ({why}); expected {', '.join(known)}")
 
-    path: Path
-    protocol: Protocol
 
-    def check(self, found: Mapping[str, Any]) -> None:
-        """Raise ValueError for settings or facts, by their names, that are not the protocol's."""
-        self.refuse(self.protocol.contradictions(found))
+# --- options that few questions have ---------------------------------------------------------------------------------
 
-    def refuse(self, differences: Sequence[str]) -> None:
-        """Raise ValueError if anything differs from the protocol."""
-        if differences:
-            raise ValueError(f"{self.path}: {'; '.join(differences)}")
 
-    def settle(self, asking: Asking) -> Asking:
-        """The protocol's question and settings; a contradiction is an error."""
-        self.check({"thresholds": asking.threshold, "safeties": asking.safety, **asking.settled})
-        settled = {name: getattr(self.protocol, name) for name in _SETTLED}
-        return asking._replace(threshold=self.protocol.thresholds, safety=self.protocol.safeties, **settled)
+def options_of_questions(questions: dict[str, Question]) -> list[inspect.Parameter]:
+    """Options for settings that only few questions have; no other option shares their names."""
+    found: dict[str, dict[str, Option]] = {}
+    for name, question in questions.items():
+        for each in question.options:
+            found.setdefault(each.name, {})[name] = each
+    return [_parameter(*each) for each in found.items()]
 
-    def roles(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The roles of columns, which an option must not contradict."""
-        self.check({name: given[name] for name in _COLUMNS})
-        picked = [f"--{name}" for name in _NOT_LOCKED if given[name]]
-        self.refuse([f"{' and '.join(picked)} given, which a protocol does not lock"] if picked else [])
-        return {**given, **{name: given[name] or getattr(self.protocol, name) for name in _COLUMNS}}
+
+def _parameter(name: str, held: dict[str, Option]) -> inspect.Parameter:
+    """An option with the questions that have it; it has the same meaning and flag in all of them."""
+    (own, *others), of = held.values(), {}
+    if any((each.type, each.flag) != (own.type, own.flag) for each in others):
+        raise ValueError(f"the option {name!r} has another type or flag in one of the questions {', '.join(held)}")
+    for question, each in held.items():
+        of.setdefault(f"{each.help[0].lower()}{each.help[1:]}", []).append(question)
+    text = "; for ".join(f"the question {' and '.join(names)}: {words}" for words, names in of.items())
+    text, named = f"For {text}", f"--{own.flag or name.replace('_', '-')}"
+    if own.type is list:
+        kind, wanted = list[Any] | None, several("X", text, named)
+    elif own.type is tuple:
+        kind = list[str] | None
+        wanted = option("TEXT", f"{text} (repeatable).", named, callback=lambda texts: texts or None)
+    else:
+        kind = bool if own.type is bool else own.type | None
+        wanted = flag(f"{text}.", named, default=False if own.type is bool else None)
+    return parameter(name, kind, wanted)

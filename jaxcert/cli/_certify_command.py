@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from jaxcert.cli._answering import answer_files
-from jaxcert.cli._asking import PROTOCOL, Asking, Locked, asked_of, with_asking
+from jaxcert.cli._asking import Asking, askable, asked_of, with_asking
 from jaxcert.cli._options import IGNORE, STRICT, argument, columns_of, option, reading_of, with_group, with_roles
 from jaxcert.cli._outputs import Outputs
-from jaxcert.cli._question_options import askable
 from jaxcert.cli._reading import FolderOptions, checked
-from jaxcert.cli._request import Request, completed
+from jaxcert.cli._request import Locked, Request, completed
 from jaxcert.report import Protocol
 from jaxcert.tables import ReturnsFile
 
@@ -29,7 +28,7 @@ def command(
         "--task-from-path, a folder of monitors or evaluations of Stable-Baselines3. Or a folder of .parquet "
         "files, for more rollouts than memory holds.",
     ),
-    protocol: Path | None = PROTOCOL,
+    protocol: Path | None = option("FILE", "Settings that were locked beforehand; others are refused."),
     by: str | None = option(
         "NAME",
         "Answer for each group of rows by itself, as a column of a table tells them; all groups together fail "

@@ -8,13 +8,12 @@ from typing import Any
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
 from jaxcert.cli import _console
-from jaxcert.cli._options import argument, reading_of, with_roles, words_of
-from jaxcert.cli._question_options import askable
+from jaxcert.cli._asking import askable
+from jaxcert.cli._options import argument, in_shell, reading_of, with_roles
 from jaxcert.cli._reading import PolicySource, as_stated, read_all
-from jaxcert.cli._typed import as_given, in_shell
 from jaxcert.returns._labels import quoted
 from jaxcert.returns._prepared import is_successes
-from jaxcert.returns._required import sides_of
+from jaxcert.returns._required import as_given, sides_of
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._readers import holds_parquet
 
@@ -103,7 +102,7 @@ def _can_be_required(file: ReturnsFile) -> bool:
 def _command(question: Question, files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> str:
     """The command that asks this question about these files; a tool may fix the support, but the returns never do."""
     # Requirements name their columns.
-    words = words_of({**roles, "value": None} if question.takes("requirements") else roles)
+    words = _words_of({**roles, "value": None} if question.takes("requirements") else roles)
     words += ["--suite"] if question.listed else ["--sampled"] * any(file.fixed_list for file in files)
     words += _naming(question, files[0])
     if question.has_support and not all(is_successes(file.like) for file in files):
@@ -111,6 +110,16 @@ def _command(question: Question, files: Sequence[ReturnsFile], roles: Mapping[st
         words += ["--support", *(map(as_given, ends) if len(known) == 1 and (ends := known.pop()) else _ENDS)]
     command = "certify" if len(files) == 1 else "compare"
     return in_shell(command, [file.path for file in files], [*words, "--delta", "0.05"])
+
+
+def _words_of(given: Mapping[str, Any]) -> list[str]:
+    """The options that were given, as they are typed; the pattern of a folder's paths has an option of its own."""
+    words = []
+    for name, value in given.items():
+        for each in value if isinstance(value, list | tuple) else [value]:
+            flag = "--task-from-path" if name == "task" and "{" in f"{each}" else f"--{name}"
+            words += [] if each is None else [flag, as_given(each) if isinstance(each, float) else each]
+    return words
 
 
 def _print(files: Sequence[ReturnsFile], found: Mapping[bool, Mapping[str, str]]) -> None:

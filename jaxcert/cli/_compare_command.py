@@ -11,9 +11,8 @@ import numpy as np
 from jaxcert._validation import check_open_unit
 from jaxcert.certificates import Status, ceil_figures
 from jaxcert.cli import _console
-from jaxcert.cli._answer_files import write_files
-from jaxcert.cli._answering import answer_files, how_many_show, reasons
-from jaxcert.cli._asking import Asking, asked_of, with_asking
+from jaxcert.cli._answering import answer_files
+from jaxcert.cli._asking import Asking, askable, asked_of, with_asking
 from jaxcert.cli._options import (
     IGNORE,
     STRICT,
@@ -25,7 +24,6 @@ from jaxcert.cli._options import (
     with_roles,
 )
 from jaxcert.cli._outputs import Outputs
-from jaxcert.cli._question_options import askable
 from jaxcert.cli._reading import as_stated, checked, read_all, sources_of
 from jaxcert.cli._request import Answer, Request, check_listed, completed
 from jaxcert.planning._difference import size_that_shows
@@ -82,15 +80,12 @@ def command(
 def print_leaderboard(request: Request, read: Callable[..., Any]) -> None:
     """Certify every policy and every pair, print a row for each policy, and write the wanted files."""
     asking, request = request.asking, request._replace(numbers=_asked(request))
-    with _console.progress() as show:
-        show("reading")
-        data = as_stated(read(**request.roles), asking.support)
-        listed, delta = bool(asking.listed), float(asking.delta or 0.0)
-        board = Leaderboard(request.numbers, listed, names_of(data), delta, data=data)
-        check_listed(data, board.questions[0], asking)
-        show("certifying")
-        found = _certified(board, asking)
-        write_files(request, found, names=found.names, document=lambda: leaderboard_document(found))
+    data = as_stated(read(**request.roles), asking.support)
+    listed, delta = bool(asking.listed), float(asking.delta or 0.0)
+    board = Leaderboard(request.numbers, listed, names_of(data), delta, data=data)
+    check_listed(data, board.questions[0], asking)
+    found = _certified(board, asking)
+    request.outputs.write(found, names=found.names, document=lambda: leaderboard_document(found))
     if not request.outputs.to_stdout:
         _print(request, found)
 
@@ -136,10 +131,10 @@ def _print(request: Request, found: Leaderboard) -> None:
         named = [(" and ".join(quoted(found.names[i]) for i in pair), [found.data[i] for i in pair]) for pair in pairs]
         each = ", ".join(f"{both}{size_that_shows(data, **known)}" for both, data in named[:_MOST_PAIRS])
         more = f", and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
-        how = f"{how_many_show(listed=found.listed)}, with the smaller delta of a pair"
+        how = f"{_console.how_many_show(listed=found.listed)}, with the smaller delta of a pair"
         _console.say(f"Not told apart: {each}{more}; {how}.")
     for name, data, answers in zip(found.names, found.data, found.answers, strict=True):
         at = {name: each for name, each in answers.items() if QUESTIONS[name].each}
         if any(np.any(np.asarray(each.status) == Status.VACUOUS) for each in at.values()):
             answer = Answer(request, [data], {"support": found.support}, at)
-            _console.say(f"{quoted(name)}:", *reasons(answer))
+            _console.say(f"{quoted(name)}:", *_console.reasons(answer))

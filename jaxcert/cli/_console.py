@@ -1,42 +1,41 @@
-"""Output to the terminal: lines, tables of certificates, progress. Every figure is rounded to the safe side."""
+"""Output to the terminal: lines, tables, answers. Every figure is rounded to the safe side."""
 
-import contextlib
+import functools
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from jaxcert.certificates import ceil_figures
-from jaxcert.certificates._certificate import of_two
+from jaxcert.bounds import betting
+from jaxcert.certificates import Status, ceil_figures, confidence
+from jaxcert.certificates._certificate import naming, of_two
+from jaxcert.certificates._figures import level_figures
+from jaxcert.certificates._question import MEAN_ROWS, Question
+from jaxcert.certificates._registry import AUTO
 from jaxcert.cli._reading import told
-from jaxcert.cli._typed import as_given
+from jaxcert.cli._request import Answer, Request
+from jaxcert.planning._advice import misses
+from jaxcert.planning._difference import size_that_shows
+from jaxcert.planning._least_tasks import least_number
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._in_words import level_words
+from jaxcert.questions._ask import ask
+from jaxcert.report._in_words import MOST_REASONS, Sample, column_texts, reasons_of, texts_of
+from jaxcert.report.plots._interval_plot import observed_means
+from jaxcert.returns._labels import quoted, quoted_condition
+from jaxcert.returns._required import as_given
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, span
 
-_WIDTH = 79
+# How many times as many trials may be imagined, of lists with up to so many returns.
+_TIMES, _MOST_RETURNS = 16, 2**15
 
 
 def say(*lines: str) -> None:
     """Print lines and tables as the result."""
     for line in lines:
         print(line)
-
-
-@contextlib.contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
-    """Give a function that shows the current step on stderr, if that is a terminal, and clear it at the end."""
-
-    def show(step: str) -> None:
-        if sys.stderr.isatty():
-            print(f"\r{step[:_WIDTH]:{_WIDTH}}", end="\r", file=sys.stderr, flush=True)
-
-    try:
-        yield show
-    finally:
-        show("")
 
 
 def described(named: Any, data: Sequence[ReturnsFile], *more: str) -> list[str]:
@@ -59,7 +58,10 @@ def settings_words(certificates: Mapping[str, Any]) -> list[str]:
     """Bound, method and beta, which may depend on the fixed numbers."""
     certificate, *_ = certificates.values()
     each = {name: QUESTIONS[name].each for name in certificates}
-    betas = {each[name]: level_words(getattr(one, "beta", None)) for name, one in certificates.items()}
+    levels = {name: getattr(one, "beta", None) for name, one in certificates.items()}
+    betas = {
+        each[name]: "" if beta is None else AUTO if beta.ndim else level_figures(beta) for name, beta in levels.items()
+    }
     same = len(set(betas.values())) == 1
     beta = ", ".join(dict.fromkeys(value if same else f"{value} ({fixed})" for fixed, value in betas.items()))
     named = {name: getattr(certificate, name, "") for name in ("bound", "method")} | {"beta": beta}
@@ -79,3 +81,100 @@ def table(columns: Mapping[str, Sequence[str]]) -> str:
     rule = "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
     rule = "-" if rule.encode(sys.stdout.encoding or "utf-8", "replace") == b"?" else rule
     return "\n".join([heading, rule * len(heading), *lines])
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+def print_answers(request: Request, answers: Mapping[str, Answer]) -> None:
+    """Print the answers, one for each group of rows if a column names groups, and their joint confidence."""
+    for group, answer in answers.items():
+        say(*([] if request.by is None else [quoted_condition(f"{request.by} = {group}")]))
+        _print(answer)
+        say(*([] if request.by is None else [""]))
+    say(*filter(None, [together(request, answers)]))
+
+
+def together(request: Request, answers: Mapping[str, Answer]) -> str:
+    """How the answers of all groups hold together; empty for a single one."""
+    if len(answers) < 2:
+        return ""
+    of_one_row = all(each.status.size == 1 for found in answers.values() for each in found.certificates.values())
+    sure = f"with confidence {confidence(float(request.asking.delta or 0))}, every statement holds"
+    return f"All {len(answers)} groups together: {sure}{'' if of_one_row else ', in each row of the tables by itself'}."
+
+
+def _print(answer: Answer) -> None:
+    """Print the table, the sentence of each row, and why no more is certified."""
+    say(heading(answer.data, answer.support, answer.certificates))
+    for name, certificate in answer.certificates.items():
+        say("", table(texts_of(certificate, QUESTIONS[name])), "")
+        say(naming(str(certificate), answer.policies, answer.data[0].roles.group))
+    say(*reasons(answer))
+    say(*_with_more_trials(answer), *_not_shown(answer))
+
+
+def _with_more_trials(answer: Answer) -> Iterator[str]:
+    """Say how many trials like these would certify tasks of a list, where they certify none."""
+    m, n = max(each.most_rollouts for each in answer.data), len(answer.data[0].tasks)
+    if not all(each.has_rollouts for each in answer.data) or m * n > _MOST_RETURNS:
+        return
+    for question, certificate in answer.answered:
+        if question.rows.certified != "num_good":
+            continue
+        at = [f" at {question.each} {x}" for x in column_texts(certificate, question, question.each or "num_good")]
+        for row in np.flatnonzero(np.asarray(certificate.status) == Status.VACUOUS).tolist()[:MOST_REASONS]:
+            certified = functools.partial(_good_with, answer, question, row)
+            needed = least_number(lambda trials, of=certified: of(trials) > 0, m, _TIMES * m)
+            trials = f"{needed or _TIMES * m:,} trials of each task that go like these"
+            what = f"{certified(needed)} of {n} tasks" if needed else "no task"
+            yield f"With {trials}, {what} would be certified{at[row] if question.each else ''}."
+
+
+def _good_with(answer: Answer, question: Question, row: int, trials: int) -> int:
+    """How many tasks of a list would be certified if each had these trials again and again, so many in all."""
+    data = []
+    for each in answer.data:
+        where = np.ones(each.returns.shape, bool) if each.where is None else each.where
+        # One shape for all numbers of trials, and so one program.
+        returns, where = (np.tile(one, (1, _TIMES)) for one in (each.returns, where))
+        data.append(replace(each, returns=returns, where=where & (np.arange(where.shape[1]) < trials)))
+    found = ask(question, data, answer.request.numbers[question.name], answer.settings)
+    return int(np.reshape(found.num_good, -1)[row])
+
+
+def how_many_show(*, listed: bool) -> str:
+    """Which plan says how much more data a difference takes."""
+    what, kind = ("trials of each task", " --suite") if listed else ("tasks", "")
+    of_one_table = "of one table in place of B: --policy COLUMN --only A,B"
+    return f"how many new {what} it takes: jaxcert plan A --against B --threshold 0{kind} ({of_one_table})"
+
+
+def _not_shown(answer: Answer) -> Iterator[str]:
+    """Say by how much A was better on average, if that was asked and not certified."""
+    for question, found in answer.answered if answer.policies else ():
+        means = observed_means(answer.data)
+        is_open = question.rows is MEAN_ROWS and found.status != Status.INVALID_INPUT and float(found.mean) < 0
+        if means is None or not is_open or found.num_episodes > 1:  # of several in a row the averages say nothing
+            continue
+        (a, b), ahead = map(quoted, answer.policies), float(means.mean())
+        said = f"Not shown: that {a} is better than {b} on average. In these data it is"
+        if ahead > 0:
+            how = {"listed": question.listed, "support": answer.support, "delta": float(found.delta)}
+            size = size_that_shows(answer.data, **how) if found.bound == betting.__name__ else ""
+            yield f"{said} by {ahead:.3g}{size}; {how_many_show(listed=question.listed)}."
+        else:
+            how = f"worse by {-ahead:.3g}" if ahead else "equal"
+            yield f"{said} {how}, so that more of the same would not show it; the other way round, name {b} first."
+
+
+def reasons(answer: Answer) -> Iterator[str]:
+    """Say why no more is certified: a line for each row that misses, if the reason is known."""
+    sample = Sample(answer.data, answer.support, answer.policies)
+    for name, certificate in answer.certificates.items():
+        entries = answer.advice.get(name, ())
+        for what, why in reasons_of(certificate, QUESTIONS[name], sample, entries, answer.request.wanted):
+            yield f"Why not {what}: {why}."
+        if name in answer.advice and len(entries) < certificate.status.size:
+            missing = misses(certificate, safety=answer.request.wanted).sum()
+            yield f"Advice for the first {MOST_REASONS} of {missing} rows that miss."

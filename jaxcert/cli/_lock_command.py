@@ -11,9 +11,8 @@ import numpy as np
 from jaxcert._files import content_of
 from jaxcert.certificates._registry import COUNTING, METHODS
 from jaxcert.cli import _console
-from jaxcert.cli._asking import Asking, with_asking
+from jaxcert.cli._asking import Asking, askable, chosen, with_asking
 from jaxcert.cli._options import argument, flag, option, options, with_group
-from jaxcert.cli._question_options import askable, chosen
 from jaxcert.cli._request import completed
 from jaxcert.planning import check
 from jaxcert.questions._registry import usual_questions

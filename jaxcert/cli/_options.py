@@ -3,14 +3,15 @@
 import functools
 import inspect
 import itertools
+import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
 import typer
 from typer.models import ParameterInfo
 
 from jaxcert.certificates._registry import AUTO
-from jaxcert.cli._typed import as_given
 from jaxcert.tables._roles import Columns, Roles
 
 Command = Callable[..., None]
@@ -194,16 +195,11 @@ def others_given(given: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def words_of(given: Mapping[str, Any]) -> list[str]:
-    """The options that were given, as they are typed."""
-    words = []
-    for name, value in given.items():
-        for each in value if isinstance(value, list | tuple) else [value]:
-            typed = as_given(each) if isinstance(each, float) else each
-            words += [] if each is None else [role_option(name, each), typed]
-    return words
+def in_shell(command: str, files: Iterable[str | Path], options: Iterable[str]) -> str:
+    """A command with these files and options, to be typed in a shell."""
+    return shlex.join(["jaxcert", command, *map(no_option, files), *options])
 
 
-def role_option(name: str, value: Any) -> str:
-    """The option of a role; for the tasks of a folder, the option for paths."""
-    return "--task-from-path" if name == "task" and "{" in f"{value or ''}" else f"--{name}"
+def no_option(file: str | Path) -> str:
+    """The name of a file, which is no option whatever it begins with."""
+    return f"./{file}" if str(file).startswith("-") else str(file)

@@ -1,15 +1,26 @@
 """The files that a command writes: they are checked before any computation and written after it."""
 
-from collections.abc import Iterable
+import functools
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxcert._extras import import_extra
-from jaxcert._files import check_output, check_suffix
-from jaxcert.cli._options import flag, option, options
-from jaxcert.report import save_figure
+from jaxcert._files import check_output, check_suffix, write_whole
+from jaxcert.certificates import confidence
+from jaxcert.cli._options import flag, in_shell, no_option, option, options
+from jaxcert.report import document_text, plot_intervals, save_figure
+from jaxcert.report._leaderboard import Leaderboard
+from jaxcert.report.html._report_page import Groups
+from jaxcert.report.html._several_page import write_several
 from jaxcert.report.plots._axes import check_figure_path
+from jaxcert.tables import ReturnsFile
 
+# What begins as a path or an address does, at a word or after a colon, ends as the path of a file, or has two slashes.
+_PATH = re.compile(r"(^|[\s:=])([/~.\\]|[a-zA-Z]:[/\\])|:[^\s/\\]*[/\\]|[/\\].*[/\\]|[/\\][^/\\]*[.][a-zA-Z]+[0-9]?$")
+_CLAIM = "certified with confidence"
 Named = tuple[str, Path | None]  # a file, and what the user calls it
 
 
@@ -55,6 +66,42 @@ class Outputs(NamedTuple):
         outputs = ((f"--{name}", path) for name, path in files.items() if isinstance(path, Path))
         check_outputs(inputs, *outputs, force=self.force)
 
+    def write(
+        self,
+        found: Any = None,
+        *,
+        document: Callable[[], dict[str, Any]],
+        names: Sequence[str] = (),
+        axes: Callable[[], Any] | None = None,
+        page: Callable[..., None] | None = None,
+        protocol: Path | None = None,
+    ) -> None:
+        """Write the wanted files: of groups or policies (``found``) by default with a row for each of their names.
+
+        Nothing is written if a page would show the path of a file, which one of the ``names`` may be.
+        """
+        how: dict[str, Any] = {"replace": self.force}
+        if self.report and any(map(_PATH.search, names)):
+            told = "names of policies, groups, strata or columns are paths, which a page does not show"
+            raise ValueError(f"--report: {told}; expected others, of files by --names")
+        if self.record:
+            write_whole(self.record, document_text(document()), **how)
+        if self.plot:
+            ax = axes() if axes else self.draw_rows(found)
+            save_figure(self.plot, ax, **how)
+            import_extra("matplotlib.pyplot", "plot").close(ax.figure)
+        if self.report:
+            verified = self.record and _verify_command(self.record, found.data, protocol)
+            known = {"title": self.title, "date": date.today().isoformat(), "verify_command": verified}
+            (page or functools.partial(write_several, found=found))(self.report, **known, **how)
+        if self.to_stdout:
+            print(document_text(document()), end="")
+
+    def draw_rows(self, found: Groups | Leaderboard, ax: Any = None) -> Any:
+        """A row for each name."""
+        title = f"{self.title or found.title}: {_CLAIM} {confidence(found.delta)}"
+        return plot_intervals(found.intervals, title=title, ax=ax, **found.axis)
+
 
 def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None:
     """Raise ValueError for files that cannot be written, that exist, or that the command uses otherwise."""
@@ -78,9 +125,8 @@ def check_distinct(*named: Named) -> None:
             raise ValueError(f"{other} and {name} name the same file, expected different ones")
 
 
-def write_plot(file: Path, ax: Any, *, replace: bool = True) -> None:
-    """Write the figure of these axes, and close it."""
-    try:
-        save_figure(file, ax, replace=replace)
-    finally:
-        import_extra("matplotlib.pyplot", "plot").close(ax.figure)
+def _verify_command(json: Path, data: Sequence[ReturnsFile], protocol: Path | None) -> str:
+    """The command that recomputes the certificate file, without paths; a table with all policies is named once."""
+    files = [path.name for path in dict.fromkeys(each.path for each in data)]
+    words = [] if protocol is None else ["--protocol", no_option(protocol.name)]
+    return in_shell("verify", [json.name, *files], words)

@@ -102,11 +102,9 @@ def command(*, asked: Planning, roles: dict[str, Any]) -> None:
     policies = [] if asked.pilot is None else _policies(asked, reading)
     kind = _TABLE if not policies else _OF_TWO if policies[1:] else _NEW_TASKS if asked.good is None else _LIST
     _check_taken(kind, asked, roles)
-    with _console.progress() as show:
-        show("planning")
-        data = _pilots(asked, policies, reading)
-        like = [_as_frequent(each, asked.frequency) for each in data] if asked.frequency else data
-        found = _planned(kind, asked, like, of_fixed=reading["strata"] is not None or asked.lock is not None)
+    data = _pilots(asked, policies, reading)
+    like = [_as_frequent(each, asked.frequency) for each in data] if asked.frequency else data
+    found = _planned(kind, asked, like, of_fixed=reading["strata"] is not None or asked.lock is not None)
     _show(found, data, asked, {name: roles[name] or None for name in ("task", "value", "strata")})
 
 

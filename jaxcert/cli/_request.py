@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,21 +11,57 @@ import numpy as np
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import confidence
 from jaxcert.certificates._question import COMMON, Question
 from jaxcert.certificates._registry import defaults
-from jaxcert.cli._asking import Asking, Locked
+from jaxcert.cli._app import refuse_both
+from jaxcert.cli._asking import SETTLED, Asking, not_taken
 from jaxcert.cli._outputs import Outputs
-from jaxcert.cli._question_options import check_required, not_taken
-from jaxcert.cli._typed import refuse_both
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._reasons import MOST_REASONS
+from jaxcert.report import Protocol
+from jaxcert.report._in_words import MOST_REASONS
 from jaxcert.returns._prepared import is_successes
 from jaxcert.returns._sample import declared_support
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import names_of
+
+_SUPPORT = (
+    "--support LOW HIGH, the smallest and the largest possible return, the same for every policy (returns of bool, and "
+    "columns such as true and false, need none)"
+)
+_DELTA = "--delta D, such as 0.05 for confidence 0.95"
+_COLUMNS = ("task", "value", "strata")
+_NOT_LOCKED = ("where", "only", "successes", "trials", "records", "recipe")
+
+
+class Locked(NamedTuple):
+    """A protocol, and its file."""
+
+    path: Path
+    protocol: Protocol
+
+    def check(self, found: Mapping[str, Any]) -> None:
+        """Raise ValueError for settings or facts, by their names, that are not the protocol's."""
+        self.refuse(self.protocol.contradictions(found))
+
+    def refuse(self, differences: Sequence[str]) -> None:
+        """Raise ValueError if anything differs from the protocol."""
+        if differences:
+            raise ValueError(f"{self.path}: {'; '.join(differences)}")
+
+    def settle(self, asking: Asking) -> Asking:
+        """The protocol's question and settings; a contradiction is an error."""
+        self.check({"thresholds": asking.threshold, "safeties": asking.safety, **asking.settled})
+        settled = {name: getattr(self.protocol, name) for name in SETTLED}
+        return asking._replace(threshold=self.protocol.thresholds, safety=self.protocol.safeties, **settled)
+
+    def roles(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The roles of columns, which an option must not contradict."""
+        self.check({name: given[name] for name in _COLUMNS})
+        picked = [f"--{name}" for name in _NOT_LOCKED if given[name]]
+        self.refuse([f"{' and '.join(picked)} given, which a protocol does not lock"] if picked else [])
+        return {**given, **{name: given[name] or getattr(self.protocol, name) for name in _COLUMNS}}
 
 
 class Request(NamedTuple):
@@ -58,7 +95,7 @@ class Request(NamedTuple):
         gated = [name for name in self.numbers if is_named or not QUESTIONS[name].finds_threshold]
         if not gated:
             raise ValueError("--require needs a threshold, by --threshold or the protocol")
-        check_required(self.asking.require, QUESTIONS[gated[0]])
+        _check_required(self.asking.require, QUESTIONS[gated[0]])
         return gated
 
     def of(self, data: ReturnsFile) -> "Request":
@@ -75,6 +112,19 @@ class Request(NamedTuple):
     def digest(self) -> str | None:
         """The digest of the protocol."""
         return self.locked and self.locked.protocol.digest
+
+
+def _check_required(require: float, question: Question) -> None:
+    """Raise ValueError beforehand for a required level that no answer to the question can reach."""
+    if question.certifies_probability:
+        fits, expected = 0 < require < 1, "a safety in (0, 1)"
+    elif question.rows.certified.startswith("num_"):
+        fits = require >= 1 and float(require).is_integer()
+        expected = f"a number of tasks, as the question {question.name!r} counts"
+    else:
+        fits, expected = np.isfinite(require), "a finite number"
+    if not fits:
+        raise ValueError(f"--require is {require:g}; expected {expected}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,21 +159,10 @@ class Answer:
         """The names of two policies; empty for one policy, which needs none."""
         return tuple(names_of(self.data[:2])) if len(self.data) == 2 * max(1, len(self.request.metrics)) else ()
 
-
-def together(request: Request, answers: Mapping[str, Answer]) -> str:
-    """How the answers of all groups hold together; empty for a single one."""
-    if len(answers) < 2:
-        return ""
-    of_one_row = all(each.status.size == 1 for found in answers.values() for each in found.certificates.values())
-    sure = f"with confidence {confidence(float(request.asking.delta or 0))}, every statement holds"
-    return f"All {len(answers)} groups together: {sure}{'' if of_one_row else ', in each row of the tables by itself'}."
-
-
-_SUPPORT = (
-    "--support LOW HIGH, the smallest and the largest possible return, the same for every policy (returns of bool, and "
-    "columns such as true and false, need none)"
-)
-_DELTA = "--delta D, such as 0.05 for confidence 0.95"
+    @property
+    def of_policies(self) -> Sequence[ReturnsFile]:
+        """The returns of each policy, of the first metric."""
+        return self.data[: len(self.policies) or 1]
 
 
 def completed(

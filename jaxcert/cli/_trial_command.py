@@ -1,21 +1,18 @@
 """`jaxcert trial`: an experiment trial by trial, as with a robot, recorded in a log."""
 
 import shlex
-from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
 
-from jaxcert._files import check_suffix, write_whole
+from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _trial_texts
-from jaxcert.cli._answer_files import check_shown
-from jaxcert.cli._options import argument, flag, option, options, several, with_group
-from jaxcert.cli._outputs import Outputs, write_plot
-from jaxcert.cli._typed import in_shell, refuse_both, typed_among
-from jaxcert.report import certificate_document, document_text, trial_records
-from jaxcert.report._exact_check import proof_command
-from jaxcert.report.html._report_page import write_pairs
+from jaxcert.cli._app import refuse_both, typed_among
+from jaxcert.cli._options import argument, flag, in_shell, option, options, several, with_group
+from jaxcert.cli._outputs import Outputs
+from jaxcert.report import certificate_document, check_trials, trial_records
+from jaxcert.report.html._several_page import write_pairs
 from jaxcert.report.plots._curve_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._declared import outcomes_of
@@ -166,23 +163,22 @@ def trial_status(log: Path = LOG, *, outputs: Outputs) -> None:
     and --report writes a page.
     """
     outputs.check(("LOG", log))
-    found = open_trials(log)
+    found: Any = open_trials(log)
+    is_of_tasks, checked = isinstance(found, Trials), in_shell("verify", [log.name], [])
     drawn = [name for name in ("plot", "report") if getattr(outputs, name) is not None]
-    if drawn and isinstance(found, Trials):
+    if drawn and is_of_tasks:
         raise ValueError(f"{log}: --{drawn[0]} is for policies in pairs; of tasks --json writes what is certified")
-    if outputs.json is not None:
-        if not isinstance(found, Trials):
-            proof = f"jaxcert verify {shlex.quote(str(log))}, or {proof_command(log)}"
-            raise ValueError(f"{log}: --json is for tasks; of pairs the log is the proof: {proof}")
-        document = document_text(certificate_document(trial_records(found)))
-        if outputs.record is None:
-            print(document, end="")
-            return
-        write_whole(outputs.record, document, replace=outputs.force)
-    if outputs.report is not None and isinstance(found, PairedTrials):
-        check_shown([log.name, *found.declared.labels])
-        page = {"date": date.today().isoformat(), "verify_command": in_shell("verify", [log.name], [])}
-        write_pairs(outputs.report, found, **_trial_texts.on_page(found), **page, replace=outputs.force)
-    if outputs.plot is not None and isinstance(found, PairedTrials):
-        write_plot(outputs.plot, plot_pairs(found), replace=outputs.force)
-    _console.say(*_trial_texts.standing(found))
+    if outputs.json is not None and not is_of_tasks:
+        checker, named = map(shlex.quote, (check_trials.__file__, str(log)))
+        proof = f"jaxcert verify {named}, or python {checker} {named}"
+        raise ValueError(f"{log}: --json is for tasks; of pairs the log is the proof: {proof}")
+    outputs.write(
+        document=lambda: certificate_document(trial_records(found)),
+        names=[log.name, *found.declared.labels],
+        axes=lambda: plot_pairs(found),
+        page=lambda path, **how: write_pairs(
+            path, found, **{**how, "verify_command": checked, **_trial_texts.on_page(found)}
+        ),
+    )
+    if not outputs.to_stdout:
+        _console.say(*_trial_texts.standing(found))

@@ -8,8 +8,8 @@ import numpy as np
 
 from jaxcert.certificates import confidence, floor_to
 from jaxcert.cli._console import table
-from jaxcert.cli._typed import as_given
 from jaxcert.returns._labels import enumerated, quoted
+from jaxcert.returns._required import as_given
 from jaxcert.rollouts import PairedTrials, RecordedTrials, Trials
 from jaxcert.rollouts._declared import fewest_to_pass, if_all_pass, pairs_to_go
 from jaxcert.sequential import certificate

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_number
+from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound, evaluate
-from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.numerics import binomial_cdf
 from jaxcert.numerics._rounding import cast
@@ -101,12 +101,8 @@ def _first(returns: jax.Array, low: jax.Array, high: jax.Array, m: jax.Array) ->
     return Sample(returns, low, high, mask, np.int32(returns.shape[-2]), m)
 
 
-def _fixed(bound: str, suits: Callable[[bool], bool]) -> Kind:
-    """Designs that count the tasks whose bound of that name misses the threshold."""
-    return Kind(bound, {"bound": bound}, functools.partial(_by_level, functools.partial(_bounds, BOUNDS[bound])), suits)
-
-
 # The levels of a design are near these.
+_ROUNDING = 2e-6  # more than that of a level
 _NEAR = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -119,8 +115,11 @@ def _successes_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> 
 
 
 def _enough(m: int, betas: np.ndarray, threshold: float) -> np.ndarray:
-    """The number of successes that counts at each level; m + 1 if none does."""
-    return np.sum(_attained(m, threshold)[:, None] > betas, axis=0)
+    """The number of successes that counts at each level; m + 1 if none does.
+
+    A level that is attained up to rounding, as 0.5 at the threshold 0.5, may count or not: here it does not.
+    """
+    return np.sum(_attained(m, threshold)[:, None] + _ROUNDING > betas, axis=0)
 
 
 def _attained_betas(m: int, threshold: float) -> np.ndarray:
@@ -167,7 +166,12 @@ def _run(returns, threshold, beta, fixed) -> tuple[jax.Array, jax.Array]:
     return found.lower_bounds, found.num_rollouts_used[..., 0]
 
 
-_BETTING = _fixed("betting", lambda binary: not binary)
+_BETTING = Kind(
+    BETTING.name,
+    {"bound": BETTING.name},
+    functools.partial(_by_level, functools.partial(_bounds, BETTING)),
+    lambda binary: not binary,
+)
 _SEQUENTIAL = Kind("sequential", {}, _stopped_per_task, lambda binary: True, _stopped)
 
 

@@ -1,18 +1,18 @@
 """Readers, writers and plots of certificates; each imports its optional dependencies when it is used."""
 
 from jaxcert.report import check_certificate, check_trials
-from jaxcert.report._document import (
-    certificate_document,
-    certificate_schema,
-    document_digest,
-    document_text,
-    read_certificate,
-)
+from jaxcert.report._certificate_file import certificate_schema, read_certificate
 from jaxcert.report._exact_check import check_exactly
 from jaxcert.report._protocol import Protocol
+from jaxcert.report._records import (
+    certificate_document,
+    certificate_record,
+    document_digest,
+    document_text,
+    write_certificates,
+)
 from jaxcert.report._trial_records import trial_records
 from jaxcert.report._verify import Verification, verify
-from jaxcert.report._writers import certificate_record, write_certificates
 from jaxcert.report.html._report_page import write_report
 from jaxcert.report.plots._axes import save_figure
 from jaxcert.report.plots._curve_plots import plot_certificates, plot_evidence, step_curve

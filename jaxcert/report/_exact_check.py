@@ -1,7 +1,7 @@
 """Witnesses of rows: checked in exact arithmetic, whatever kind of file holds the returns, and written if they hold."""
 
 import hashlib
-import shlex
+import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -11,16 +11,18 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxcert._files import content_of, in_utf8
+from jaxcert._files import content_of
 from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
+from jaxcert.questions._answers import assumptions_of
 from jaxcert.report import check_certificate, check_trials
-from jaxcert.report._document import assumptions_of, certificate_document, document_text, read_certificate
+from jaxcert.report._certificate_file import read_certificate
 from jaxcert.report._recompute import support_of
 from jaxcert.report._recorded_files import recorded_roles, rows_read, takes_metrics, warned_of_rows
 from jaxcert.report._witness import Sample
 from jaxcert.report._witnessed_rows import WITNESSES
+from jaxcert.report.check_certificate import FORMAT, FORMAT_VERSION, digest_of
 from jaxcert.tables._file_tables import unpacked
 from jaxcert.tables._readers import ReturnsFile, read_by
 
@@ -76,11 +78,6 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
         raise
     except check_certificate.WRONG as error:
         raise ValueError(f"{certificate}: {check_certificate.reason(error)}") from error
-
-
-def proof_command(log: str | PathLike[str]) -> str:
-    """The command that checks a log of pairs with Python's standard library."""
-    return f"python {shlex.quote(check_trials.__file__)} {shlex.quote(str(log))}"
 
 
 def _check_rows(document: bytes, returns: str | PathLike[str], *, metric: bool) -> Iterator[tuple[bool | None, str]]:
@@ -187,9 +184,9 @@ def where_proven(
 
 def _wrong(record: dict[str, Any], check: Callable[[bytes], Iterable[tuple[bool | None, str]]]) -> dict[int, str]:
     """The fault of each unproven row, by its place."""
-    document = in_utf8(document_text(certificate_document([record])))
+    document = {"format": FORMAT, "format_version": FORMAT_VERSION, "certificates": [record]}
     try:
-        found = list(check(document))
+        found = list(check(json.dumps({**document, "digest": digest_of(document)}).encode()))
     except ValueError as error:
         claiming = (i for i, row in enumerate(record["rows"]) if "witness" in row)
         return dict.fromkeys(claiming, str(error))

@@ -1,21 +1,23 @@
-"""Answers as people read them: their columns as text, and rows by name."""
+"""Answers as people read them: their columns as text, and why a row says no more, on a page and in a terminal."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from jaxcert._types import Array
 from jaxcert.certificates import Status, ceil_figures, floor_figures, floor_to
 from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._figures import ceil_to, level_figures
-from jaxcert.certificates._question import MEAN_ROWS, Question
-from jaxcert.certificates._registry import AUTO, METHODS
+from jaxcert.certificates._question import Question
+from jaxcert.certificates._registry import METHODS
+from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
+from jaxcert.planning import Advice
+from jaxcert.planning._advice import is_explained, misses
+from jaxcert.planning._suite_plan import too_few_trials
 from jaxcert.questions._answers import fields_of_rows
-from jaxcert.report.plots._interval_plot import Interval
-from jaxcert.returns._labels import quoted
+from jaxcert.returns._prepared import Support
 from jaxcert.tables import Returns
-from jaxcert.tables._aligned import in_one_order
-from jaxcert.tables._readers import ReturnsFile
 
 
 class Column(NamedTuple):
@@ -60,11 +62,6 @@ def texts_of(certificate: Any, question: Question) -> dict[str, list[str]]:
     }
 
 
-def level_words(beta: Any) -> str:
-    """The level of a task's bound, which may have been chosen for each row; empty for an answer without one."""
-    return "" if beta is None else AUTO if beta.ndim else level_figures(beta)
-
-
 def _column_of(name: str, question: Question) -> Column:
     """The known column, or a new one that rounds up if larger numbers claim less."""
     heading = name.replace("_", " ")
@@ -90,120 +87,86 @@ def column_texts(certificate: Any, question: Question, name: str) -> list[str]:
     return [text(entry if name == "beta" else entry.item(), certificate) for entry in entries]
 
 
-# --- by name -------------------------------------------------------------------------------------------------------
+# --- why no more -----------------------------------------------------------------------------------------------------
 
-# A mean that was rounded down to single precision reaches the threshold that it was.
-_ROUNDING = 1e-6
-
-
-def observed_means(data: Sequence[Returns]) -> np.ndarray | None:
-    """The mean return of each task, or the difference of two policies, [n]; None of a summary."""
-    if not all(isinstance(each.returns, np.ndarray) for each in data):
-        return None
-    first, *others = in_one_order(*data)
-    return first.means - others[0].means if others else first.means
+# Rows of which is said why they claim no more: to read, not to compute with, and each may take a second.
+MOST_REASONS = 5
+_UNKNOWN = "not for too few tasks alone; no more is known "
 
 
-def intervals_of(
-    certificate: Any, question: Question, means: np.ndarray | None, name: str = "", policies: Sequence[str] = ()
-) -> dict[str, Interval]:
-    """A row for each task that an answer names, or for what it certifies as a whole, and for each of its numbers.
+class Sample(NamedTuple):
+    """What is known of the returns, beside the certificate."""
 
-    ``means``: observed, [n], if known; ``name``: of the group; ``policies``: what two are called that are compared.
+    data: Sequence[Returns]  # of the policy, or of A and of B
+    support: Support | None  # of the returns of each policy
+    policies: Sequence[str] = ()  # the names of two policies; empty for one
+    tasks: Sequence[str] = ()  # their names
+
+    @classmethod
+    def of(
+        cls,
+        certificate: Any,
+        files: Sequence[Array | Returns],
+        support: Support | None,
+        tasks: Sequence[Any] | np.ndarray | None,
+        policies: Sequence[str] | None,
+    ) -> Self:
+        """The returns of one policy or of two, with the names of policies and tasks: by default the places of these."""
+        n = certificate.num_tasks
+        both = [
+            each if isinstance(each, Returns) else Returns(np.asarray(each), None, np.arange(np.shape(each)[0]))
+            for each in files
+        ]
+        is_of_two = len(both) == 2
+        if is_of_two and (policies is None or len(policies) != 2 or policies[0] == policies[1]):
+            raise ValueError(f"policies is {policies!r}; expected two different names, those of A and B")
+        for shape in (np.shape(each.returns) for each in both):
+            if len(shape) != 2 or shape[0] != n:
+                raise ValueError(f"certificate is of {n} tasks, returns have shape {shape}")
+        names = tuple(map(str, range(n) if tasks is None else tasks))
+        if len(names) != n:
+            raise ValueError(f"tasks are {len(names)} names; expected one for each of {n} tasks")
+        return cls(both, support, tuple(policies or ()) if is_of_two else (), names)
+
+    @property
+    def means(self) -> np.ndarray:
+        """The mean return of each task, [n]; of two policies the difference."""
+        own, *other = self.data
+        return own.means - other[0].means if other else own.means
+
+    @property
+    def returned(self) -> str:
+        """The quantity that a task's mean averages."""
+        return "difference" if self.policies else "return"
+
+    @property
+    def num_rollouts(self) -> int:
+        """The most rollouts that a task has, of either policy."""
+        return max(int(each.num_rollouts.max()) for each in self.data)
+
+
+def reasons_of(
+    certificate: Any, question: Question, sample: Sample, advice: Sequence[Advice | None], wanted: float | None
+) -> list[tuple[str, str]]:
+    """What is not shown, and why: of the inspected rows that miss the safety ``wanted``, of a list of each row at which
+    nothing is certified.
+
+    ``advice``: of these rows, as far as it is known.
     """
-    in_a_row = getattr(certificate, "num_episodes", 1)
-    means = means if means is None or in_a_row == 1 else means**in_a_row
-    places = column_texts(certificate, question, question.each) if question.each else [""]
-    ends = [f" at {place}" if len(places) > 1 else "" for place in places]
-    if question.takes("tasks"):
-        of, good, bad = f"{name}: " if name else "", np.asarray(certificate.good), np.asarray(certificate.bad)
-        kinds = np.where(good, "certified", np.where(bad, "surely below", "not certified")).tolist()
-        seen = [None] * len(certificate.tasks) if means is None else means.tolist()
-        each = zip(certificate.tasks, seen, kinds, strict=True)
-        rows = [(task, value, zip(ends, row, strict=True)) for task, value, row in each]
-        return {f"{of}{task}{end}": Interval(None, value, kind=kind) for task, value, row in rows for end, kind in row}
-    columns = question.rows.columns
-    upper = next((columns[column] for column, least in question.rows.claims.items() if least is max), None)
-    low = np.atleast_1d(getattr(certificate, columns[question.rows.certified])).tolist()
-    high = [None] * len(low) if upper is None else np.atleast_1d(getattr(certificate, upper)).tolist()
-    seen = _observed(certificate, question, means)
-    whole = name or " minus ".join(map(quoted, policies)) or "all tasks"
-    three = zip(low, seen, high, strict=True)
-    return {f"{whole}{end}": Interval(*each) for end, each in zip(ends, three, strict=True)}
-
-
-def axis_of(certificate: Any, question: Question) -> dict[str, Any]:
-    """The quantity of such a plot, and the threshold if the numbers are compared with one."""
-    if not question.takes("tasks"):
-        what = heading(question.rows.certified, question, certificate).removeprefix("certified ")
-        places = column_texts(certificate, question, question.each) if question.each else []
-        return {"xlabel": f"{what} at {question.each} {places[0]}" if len(places) == 1 else what}
-    at = certificate.thresholds.tolist()
-    return {"xlabel": f"observed {certificate.quantity}", "at": at[0] if len(at) == 1 else None}
-
-
-class Groups(NamedTuple):
-    """The answers to one question about groups of rows, which hold together; all rows are one group without a name."""
-
-    question: Question
-    names: Sequence[str]
-    answers: Sequence[Any]
-    files: Sequence[Sequence[ReturnsFile]]  # for each group: the files of the policy, of A and B, or of each metric
-    delta: float  # failure probability of all of it together
-    together: str  # how they hold together, in words
-    policies: Sequence[str] = ()  # what A and B are called
-
-    @property
-    def title(self) -> str:
-        """The heading of a page or a plot that has no other."""
-        return " against ".join(self.policies) or self.data[0].path.name
-
-    @property
-    def questions(self) -> list[Question]:
-        """The question about each name."""
-        return [self.question]
-
-    @property
-    def data(self) -> list[ReturnsFile]:
-        """The first file of each."""
-        return [files[0] for files in self.files]
-
-    @property
-    def table(self) -> dict[str, list[str]]:
-        """A row for each group and each of its numbers; names and numbers of tasks stand first, if there are names."""
-        found: dict[str, list[str]] = {}
-        for name, certificate in zip(self.names, self.answers, strict=True):
-            texts = texts_of(certificate, self.question)
-            first = {"group": name, "tasks": str(certificate.num_tasks)} if name else {}
-            for title, entries in (
-                {each: [text] * len(texts["status"]) for each, text in first.items()} | texts
-            ).items():
-                found.setdefault(title, []).extend(entries)
-        return found
-
-    @property
-    def intervals(self) -> dict[str, Interval]:
-        """The rows for drawing, with the observed numbers."""
-        found: dict[str, Interval] = {}
-        for name, answer, files in zip(self.names, self.answers, self.files, strict=True):
-            means = None if answer.metrics else observed_means(files)
-            found |= intervals_of(answer, self.question, means, name, self.policies)
-        return found
-
-    @property
-    def axis(self) -> dict[str, Any]:
-        """The name of the numbers that are drawn."""
-        return axis_of(self.answers[0], self.question)
-
-
-def _observed(certificate: Any, question: Question, means: np.ndarray | None) -> list[float | None]:
-    """The mean, or the number or share of the tasks whose mean reaches each threshold, as the answer counts them."""
-    columns, count = question.rows.columns, certificate.status.size
-    if means is not None and question.rows is MEAN_ROWS:
-        return [float(means.mean())]
-    counts = question.rows.certified.startswith("num_")
-    if means is None or columns.get(question.each or "") != "thresholds" or not (counts or question.curve is not None):
-        return [None] * count
-    levels = np.asarray(certificate.thresholds, np.float64)
-    reached = (means[:, None] >= levels - _ROUNDING * np.maximum(np.abs(levels), 1)).sum(axis=0)
-    return (reached if counts else reached / len(means)).tolist()
+    if certificate.metrics:
+        whys = [*map(str, filter(None, advice))] or [certificate.why_not_more]
+        few = sample.num_rollouts <= FEW_ROLLOUTS and certificate.by_bounds and whys[0]
+        return [("more", ". ".join([*whys, *[OTHER_METHODS] * bool(few)]))] if whys[0] else []
+    if question.each is None or not all(each.has_rollouts for each in sample.data if question.listed):
+        return []
+    at, each = column_texts(certificate, question, question.each), question.each
+    if question.listed:
+        given: Any = {"support": sample.support, "of_pairs": bool(sample.policies)}
+        open_rows = np.flatnonzero(np.asarray(certificate.status) == Status.VACUOUS).tolist()[:MOST_REASONS]
+        whys = [(i, too_few_trials(certificate, question, i, sample.num_rollouts, **given)) for i in open_rows]
+        return [(f"all tasks at {each} {at[i]}", why) for i, why in whys if why]
+    of = "of unequal numbers of rollouts" if any(one.missing for one in sample.data) else "with these settings"
+    missed = misses(certificate, safety=wanted).tolist() if advice else []
+    rows = zip(at, advice, missed, strict=False)
+    told = [(place, why or _UNKNOWN + of) for place, why, miss in rows if why or (miss and is_explained(certificate))]
+    return [(f"more at {each} {place}", str(why)) for place, why in told]

@@ -3,22 +3,23 @@
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._validation import precision
 from jaxcert.certificates import ceil_figures, certify_ranking, confidence
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._ranking import linked
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
-from jaxcert.report._document import certificate_document
-from jaxcert.report._in_words import column_texts, heading, observed_means
-from jaxcert.report._recompute import differing, precision, support_of, told
-from jaxcert.report._writers import certificate_record
-from jaxcert.report.plots._interval_plot import Interval, shared_letters
+from jaxcert.report._in_words import column_texts, heading
+from jaxcert.report._recompute import differing, support_of, told
+from jaxcert.report._records import certificate_document, certificate_record
+from jaxcert.report.plots._interval_plot import Interval, observed_means, shared_letters
 from jaxcert.returns._labels import enumerated, quoted
 from jaxcert.tables._aligned import in_one_order, stacked
 from jaxcert.tables._readers import ReturnsFile
@@ -38,6 +39,7 @@ class Leaderboard(NamedTuple):
     answers: Sequence[Mapping[str, Any]] = ()  # of each policy, by the names of the questions
     order: Any = None  # whether policy i is certified to be at least as good as j, bool[p, p]
     title: str = "Leaderboard"  # of a page or a plot that has no other
+    axis: Mapping[str, Any] = MappingProxyType({"xlabel": "mean"})  # the name of the numbers that are drawn
 
     @property
     def of_each(self) -> list[Question]:
@@ -92,11 +94,6 @@ class Leaderboard(NamedTuple):
         return {name: Interval(low, average, letters=letters[i]) for i, (name, low, average) in rows}
 
     @property
-    def axis(self) -> dict[str, Any]:
-        """The name of the numbers that are drawn."""
-        return {"xlabel": "mean"}
-
-    @property
     def together(self) -> str:
         """The joint statement, and the division of delta."""
         counts = self.counts
@@ -129,6 +126,24 @@ class Leaderboard(NamedTuple):
         """For each policy, a sentence on the policies that it at least matches, in the order of the table."""
         best = [(quoted(name), self.not_better(self.names.index(name))) for name in self.table["policy"]]
         return [f"{name} is {_ORDER} {enumerated([*map(quoted, others)])}." for name, others in best if others]
+
+    @property
+    def page(self) -> dict[str, Any]:
+        """What a page shows besides."""
+        low, high = self.support
+        settings = {
+            "tasks": str(len(self.data[0].tasks)),
+            "support of the returns": f"[{low:.9g}, {high:.9g}]",
+            "delta of each statement": ceil_figures(self.share),
+            "asked of each policy": "; ".join(each.words.rstrip("?") for each in self.of_each) or "its place",
+        }
+        by_means = "The rows stand in the order of the certified means, which proves no order of the policies: the last"
+        return {
+            "kind": f"{len(self.names)} policies",
+            "note": f"{by_means} column does." if "means" in self.counts else "Only the last column proves an order.",
+            "caption": ["Policies that share a letter are not distinguished."],
+            "settings": settings,
+        }
 
 
 def _cells(question: Question, answer: Any) -> dict[str, str]:

@@ -1,8 +1,6 @@
 """A recorded certificate, computed again from the returns; its numbers, up to rounding, and the words they have."""
 
-import contextlib
 import dataclasses
-import importlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -55,15 +53,6 @@ def support_of(record: Mapping[str, Any]) -> tuple[float, float]:
     """The support, with the open end that JSON has no number for; all numbers, for a question without one."""
     low, high = record["settings"].get("support", (None, None))
     return (-np.inf if low is None else low, np.inf if high is None else high)
-
-
-def precision(dtype: str) -> contextlib.AbstractContextManager:
-    """64-bit types on or off, as a certificate was computed; the name moved between releases of JAX."""
-    wanted = dtype == "float64"
-    if hasattr(jax, "enable_x64"):
-        return jax.enable_x64(wanted)
-    older: Any = importlib.import_module("jax.experimental")
-    return older.enable_x64() if wanted else older.disable_x64()
 
 
 # In units of the rounding u, more than instruction sets and releases of JAX from 0.7 on were found to change: risks by

@@ -8,8 +8,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from jaxcert._validation import precision
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._recompute import precision, support_of
+from jaxcert.report._recompute import support_of
 from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables._entries import as_seen
 from jaxcert.tables._readers import ReturnsFile, read_by
@@ -180,6 +181,8 @@ def of_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]])
             read += [f"{quoted(name)} by {each}" for (name, *_), each in zip(policies, words, strict=True)]
             if len({file.sha256 for *_, file in policies}) == 1:
                 wrong.append("its policies are read from different columns or records of one table")
+        if len({file.roles.group for *_, file in policies}) > 1:
+            wrong.append("its statements say of all policies what is said of one policy's rows")
         sources = [file.policy or file.path.name for _, _, file in policies]
         for (name, recorded, file), source in zip(policies, sources, strict=True):
             recorded = file.policy or recorded

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert._validation import precision
 from jaxcert.report import check_trials
 from jaxcert.report._exact_check import read_log, where_proven
-from jaxcert.report._recompute import precision
-from jaxcert.report._writers import certificate_record, sizes_of
+from jaxcert.report._records import certificate_record, sizes_of
 from jaxcert.rollouts import AdaptiveCertificate, Trials
 from jaxcert.rollouts._declared import fields_in
 

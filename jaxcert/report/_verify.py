@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert._validation import precision
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._document import assumptions_of, document_digest, read_certificate
+from jaxcert.questions._answers import assumptions_of
+from jaxcert.report._certificate_file import read_certificate
 from jaxcert.report._leaderboard import of_leaderboard
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._protocol_check import of_files, of_protocol
-from jaxcert.report._recompute import UNITS, differing, of_row, precision, recompute, sentences_of, slack_of, told
+from jaxcert.report._recompute import UNITS, differing, of_row, recompute, sentences_of, slack_of, told
 from jaxcert.report._recorded_files import of_names, recorded_files, rows_read
-from jaxcert.report._writers import certificate_record
+from jaxcert.report._records import certificate_record, document_digest
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import how_many
 

@@ -379,13 +379,18 @@ STATEMENTS: dict[str, Statement] = {
 }
 
 
+def digest_of(document: Any) -> str:
+    """The SHA-256 of a document without its digest: JSON in ASCII with sorted keys, without spaces."""
+    plain = {name: value for name, value in document.items() if name != "digest"}
+    text = json.dumps(plain, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode("ascii")).hexdigest()
+
+
 def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Iterator[tuple[bool | None, str]]:
     """For each row its place, then whether it is proven and why not; ``read`` gives its returns and their SHA-256."""
-    plain = {name: value for name, value in json.loads(document).items() if name != "digest"}
-    digest = sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
     held = json.loads(document, **READING)
     need(held["format"] == FORMAT and exact_number(held["format_version"]) == FORMAT_VERSION, "it is of another format")
-    need(held["digest"] == digest, "it was altered: its digest is of another content")
+    need(held["digest"] == digest_of(json.loads(document)), "it was altered: its digest is of another content")
     need(all(each["rows"] for each in held["certificates"] or [{"rows": []}]), "it certifies nothing")
     for i, record in enumerate(held["certificates"]):
         roles = record["data"].get("roles") or {}

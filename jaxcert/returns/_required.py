@@ -85,15 +85,16 @@ class Side(NamedTuple):
     support: Support | None
 
     def __str__(self) -> str:
-        ends = "" if self.support is None else f" in {' '.join(map(_plainly, self.support))}"
-        return f"{self.metric} {'>=' if self.is_least else '<='} {_plainly(self.threshold)}{ends}"
+        ends = "" if self.support is None else f" in {' '.join(map(as_given, self.support))}"
+        return f"{self.metric} {'>=' if self.is_least else '<='} {as_given(self.threshold)}{ends}"
 
     def rounded(self, dtype: np.dtype) -> Any:
         """The threshold on the side where the requirement is harder to meet."""
         return known(self.threshold, dtype, "up" if self.is_least else "down")
 
 
-def _plainly(number: Any) -> str:
+def as_given(number: Any) -> str:
+    """A number that a user chose, with the figures that identify the float."""
     return repr(float(number)).removesuffix(".0")
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from alterations import altered_record
 
 import jaxcert
+from jaxcert._validation import precision
 from jaxcert.report import certificate_record, check_certificate, check_exactly, write_certificates
-from jaxcert.report._recompute import precision
 from jaxcert.report.check_certificate import read_csv
 from jaxcert.tables import read_returns
 

@@ -11,8 +11,8 @@ from alterations import altered, every_alteration, with_record
 from random_certificates import reasons, verdicts, with_risk
 
 import jaxcert
+from jaxcert._validation import precision
 from jaxcert.report import certificate_record, verify, write_certificates
-from jaxcert.report._recompute import precision
 from jaxcert.tables import read_returns
 
 RNG = np.random.default_rng(3)

@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 import jaxcert
 from jaxcert.certificates._certificate import DIFFERENCE
 from jaxcert.report import plot_certificates
-from jaxcert.report._reasons import Sample
+from jaxcert.report._in_words import Sample
 from jaxcert.report.html import _page_parts
+from jaxcert.tables import Returns
 
 
 def test_a_new_figure_is_one_column_wide_and_given_axes_are_used():
@@ -47,7 +48,7 @@ def test_the_share_of_tasks_is_drawn_as_the_steps_that_it_has(monkeypatch):
     monkeypatch.setattr(_page_parts, "_svg", lambda axes: axes)
     means = np.array([0.7, 0.2, 0.5, 0.5])
     certificate = make_certificate()
-    sample = Sample(means, (0.0, 1.0))
+    sample = Sample([Returns(means[:, None], None, np.arange(4))], (0.0, 1.0))
     *_, on_page = _page_parts._curve_svg(certificate, sample).lines
     *_, alone = plot_certificates(certificate, sampled=means).lines
     assert alone.get_label() == "sampled tasks"

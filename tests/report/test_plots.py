@@ -11,7 +11,7 @@ from handmade import make_certificate
 import jaxcert
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import Interval, plot_certificates, plot_intervals, save_figure
-from jaxcert.report._in_words import intervals_of
+from jaxcert.report.plots._interval_plot import intervals_of
 
 RETURNS = np.random.default_rng(0).beta(9, 1, (60, 20)).astype(np.float32)
 

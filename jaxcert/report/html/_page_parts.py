@@ -16,16 +16,15 @@ from jaxcert._version import __version__
 from jaxcert.certificates import Certificate, Status, ceil_figures, confidence
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, level_figures
-from jaxcert.certificates._question import FREQUENCIES, Question
+from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
-from jaxcert.questions._answers import sampled
-from jaxcert.report._document import assumptions_of
-from jaxcert.report._in_words import axis_of, column_texts, intervals_of, level_words
-from jaxcert.report._reasons import Sample
+from jaxcert.questions._answers import assumptions_of, plain_settings, sampled
+from jaxcert.report._in_words import Sample, column_texts
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines
 from jaxcert.report.plots._curve_plots import plot_certificates, plot_pairs, step_curve, thinned
-from jaxcert.report.plots._interval_plot import Interval, plot_intervals
+from jaxcert.report.plots._interval_plot import Interval, axis_of, intervals_of, plot_intervals
 from jaxcert.rollouts import PairedTrials
+from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import span
 
@@ -43,14 +42,6 @@ def check_policies(certificate: Any, question: Question, against: Any) -> None:
     is_of_two = of_two(certificate)
     if is_of_two != (against is not None):
         raise ValueError(_NOT_ONE if is_of_two else _NOT_TWO)
-
-
-def names_of(tasks: Sequence[Any] | np.ndarray | None, num_tasks: int) -> tuple[str, ...]:
-    """The names of all tasks: their places, from 0, if they have none."""
-    names = tuple(map(str, range(num_tasks) if tasks is None else tasks))
-    if len(names) != num_tasks:
-        raise ValueError(f"tasks are {len(names)} names; expected one for each of {num_tasks} tasks")
-    return names
 
 
 def write_page(
@@ -73,26 +64,18 @@ def rows_of_table(columns: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
 
 
 def settings_table(certificate: Any, question: Question, sample: Sample) -> dict[str, str]:
-    """The computation and its files; the page leaves out what is empty."""
+    """The settings that a record holds; the page leaves out what is empty."""
     support, of_tasks = sample.support, question.curve is not None or question.missing is not None
-    # Settings that have neither a row nor a column of their own. The row of tasks says how many.
-    known = {"tasks", "bound", "method", "beta", "delta", *question.rows.columns.values()}
-    others = [name for name in question.settings if name not in known] + [FREQUENCIES.name] * question.of_strata
-    shown = {
+    named = {"bound": "bound of a task" if of_tasks else "bound", "dtype": "precision"}
+    # These have a row or a column of their own. The row of tasks says how many.
+    known = {"tasks", "num_tasks", "delta", *question.rows.columns.values()}
+    held = plain_settings(certificate, None, question)
+    return {
         "tasks": str(certificate.num_tasks),
-        **{f"rollouts per task{of}": rollouts_of(count) for of, count in by_policy(sample.counts)},
         "support of the returns": f"[{support[0]:.9g}, {support[1]:.9g}]" if support else "",
         "confidence": confidence_of(float(certificate.delta)),
-        "bound of a task" if of_tasks else "bound": getattr(certificate, "bound", ""),
-        "method": getattr(certificate, "method", ""),
-        "beta": level_words(getattr(certificate, "beta", None)),
-        **{name.replace("_", " "): _setting(getattr(certificate, name)) for name in others},
-        "precision": str(certificate.delta.dtype),
+        **{named.get(n, n.replace("_", " ")): _setting(value) for n, value in held.items() if n not in known},
     }
-    for of, file in by_policy(sample.data):
-        if isinstance(file, ReturnsFile):
-            shown |= {f"{name}{of}": text for name, text in file_table(file).items()}
-    return shown
 
 
 def confidence_of(delta: float) -> str:
@@ -100,29 +83,24 @@ def confidence_of(delta: float) -> str:
     return f"{confidence(delta)} (delta {ceil_figures(delta)})"
 
 
-def file_table(file: ReturnsFile) -> dict[str, str]:
-    """The name of the file, and its content."""
-    return {"file": file.path.name, "SHA-256": file.sha256, "content": file.told_without_labels}
-
-
-def by_policy(values: Sequence[Any]) -> list[tuple[str, Any]]:
-    """An entry for each policy, headed by the policy's name; without a heading for a single policy."""
-    words = [""] if len(values) == 1 else [" of A", " of B"]
-    return list(zip(words, values, strict=True))
-
-
-def rollouts_of(counts: np.ndarray) -> str:
-    return f"{span(counts)}{f', {counts.sum()} in all' if np.ptp(counts) else ''}"
+def origins_of(names: Sequence[str], data: Sequence[Returns]) -> dict[str, dict[str, str]]:
+    """By policy or group, the numbers of rollouts and, if they are from one, the file and its content."""
+    found = {}
+    for name, each in zip(names, data, strict=True):
+        counts = each.num_rollouts
+        told = {"rollouts per task": f"{span(counts)}{f', {counts.sum()} in all' if np.ptp(counts) else ''}"}
+        if isinstance(each, ReturnsFile):
+            told |= {"file": each.path.name, "SHA-256": each.sha256, "content": each.told_without_labels}
+        found[name] = told
+    return found
 
 
 def _setting(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return "yes" if value else ""
-    if isinstance(value, str | int):
-        return str(value)
-    if isinstance(value, tuple):
-        return "; ".join(value)
-    return ", ".join(level_figures(each) for each in np.atleast_1d(np.asarray(value)))
+    if isinstance(value, list):
+        return "; ".join(map(_setting, value))
+    return level_figures(value) if isinstance(value, float) else str(value)
 
 
 # --- figures -----------------------------------------------------------------------------------------------------

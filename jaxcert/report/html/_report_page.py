@@ -1,9 +1,9 @@
-"""The content of the pages: of one answer, and of several that hold together, as of policies or of groups of rows."""
+"""The page of one answer, and the answers of groups of rows, which a page shows together."""
 
 import dataclasses
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,30 +11,23 @@ from jaxcert._types import Array
 from jaxcert._validation import check_open_unit
 from jaxcert.certificates import ceil_figures
 from jaxcert.certificates._certificate import naming
+from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import question_of, rows_of
-from jaxcert.report._in_words import Groups, texts_of
-from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report._reasons import MOST_REASONS, Sample, reasons_of
+from jaxcert.report._in_words import MOST_REASONS, Sample, reasons_of, texts_of
 from jaxcert.report._witnessed_rows import WITNESSES
-from jaxcert.report.check_trials import BELIEVED_OF_PAIRS
 from jaxcert.report.html._page_parts import (
     MOST_ROWS,
     check_policies,
-    confidence_of,
     figure_of,
-    file_table,
-    intervals_svg,
     misses_of,
-    names_of,
-    pairs_svg,
-    rollouts_of,
+    origins_of,
     rows_of_table,
     settings_table,
     write_page,
 )
-from jaxcert.rollouts import PairedTrials
+from jaxcert.report.plots._interval_plot import Interval, axis_of, intervals_of, observed_means
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 
@@ -107,14 +100,15 @@ def write_report(
     check_policies(certificate, asked, against)
     if wanted is not None:
         check_open_unit("wanted", wanted)
-    sample = _sample(certificate, [returns] if against is None else [returns, against], support, tasks, policies)
+    files = [returns] if against is None else [returns, against]
+    sample = Sample.of(certificate, files, support, tasks, policies)
     if asked.takes("tasks"):  # whose sentences name them
         certificate = dataclasses.replace(certificate, tasks=sample.tasks)
     sentences = [naming(row["sentence"], sample.policies) for row in rows_of(certificate, asked)]
     if advice is None and asked.advised and (support is not None or not asked.has_support):
         known: dict[str, Any] = {"num_rollouts": sample.num_rollouts, "safety": wanted, "limit": MOST_REASONS}
         advice = advise(certificate, support=support, **known)
-    own, settings = sample.data[0], settings_table(certificate, asked, sample)
+    own = sample.data[0]
     write_page(
         path,
         "report.html.j2",
@@ -136,133 +130,85 @@ def write_report(
         misses=misses_of(certificate, asked, sample),
         reasons=reasons_of(certificate, asked, sample, advice or (), wanted),
         figure=figure_of(certificate, asked, sample),
-        settings=settings | {"protocol, locked beforehand": protocol},
+        settings=settings_table(certificate, asked, sample) | {"protocol, locked beforehand": protocol},
+        origins=origins_of(sample.policies or [""], sample.data),
         verify_command=verify_command,
         findings=findings,
         replace=replace,
     )
 
 
-def _sample(
-    certificate: Any,
-    files: Sequence[Array | Returns],
-    support: tuple[float, float] | None,
-    tasks: Sequence[Any] | None,
-    policies: Sequence[str] | None,
-) -> Sample:
-    """The returns of one policy or of two, with the names of tasks and policies."""
-    both = [
-        each if isinstance(each, Returns) else Returns(np.asarray(each), None, np.arange(np.shape(each)[0]))
-        for each in files
-    ]
-    own, *other = both
-    if other and (policies is None or len(policies) != 2 or policies[0] == policies[1]):
-        raise ValueError(f"policies is {policies!r}; expected two different names, those of A and B")
-    for shape in (np.shape(each.returns) for each in both):
-        if len(shape) != 2 or shape[0] != certificate.num_tasks:
-            raise ValueError(f"certificate is of {certificate.num_tasks} tasks, returns have shape {shape}")
-    means = own.means - other[0].means if other else own.means
-    return Sample(means, support, both, names_of(tasks, certificate.num_tasks), tuple(policies or ()) if other else ())
+# --- of groups -----------------------------------------------------------------------------------------------------
 
 
-# --- of several answers --------------------------------------------------------------------------------------------
+class Groups(NamedTuple):
+    """The answers to one question about groups of rows, which hold together; all rows are one group without a name."""
 
-# Policies or groups that have a sentence; the table has all.
-_MOST_CLAIMS = 3
-_DOTS = "Dots are averages in the data, which certify nothing; bars are what is certified."
+    question: Question
+    names: Sequence[str]
+    answers: Sequence[Any]
+    files: Sequence[Sequence[ReturnsFile]]  # for each group: the files of the policy, of A and B, or of each metric
+    delta: float  # failure probability of all of it together
+    together: str  # how they hold together, in words
+    policies: Sequence[str] = ()  # what A and B are called
 
+    @property
+    def title(self) -> str:
+        """The heading of a page or a plot that has no other."""
+        return " against ".join(self.policies) or self.data[0].path.name
 
-def write_several(
-    path: str | PathLike[str], found: Leaderboard | Groups, *, title: str | None = None, **how: Any
-) -> None:
-    """Write a leaderboard, or the answers of groups, as one page of HTML that needs no other file and no network."""
-    write_page(
-        path,
-        "several.html.j2",
-        found.questions,
-        title=title or found.title,
-        origins={
-            name: file_table(file) | {"rollouts per task": rollouts_of(file.num_rollouts)}
-            for name, file in zip(found.names, found.data, strict=True)
-        },
-        rows=rows_of_table(found.table),
-        together=found.together,
-        not_about="a single task or episode",
-        check="With the certificate file and the returns, this computes every number again and says what differs",
-        **how,
-        **(_of_board(found) if isinstance(found, Leaderboard) else _of_groups(found)),
-    )
+    @property
+    def questions(self) -> list[Question]:
+        """The question about each name."""
+        return [self.question]
 
+    @property
+    def data(self) -> list[ReturnsFile]:
+        """The first file of each, of two policies of both."""
+        return [file for files in self.files for file in files[: len(self.policies) or 1]]
 
-def _of_board(found: Leaderboard) -> dict[str, Any]:
-    low, high = found.support
-    note = "The rows stand in the order of the certified means, which proves no order of the policies: the last "
-    return {
-        "kind": f"{len(found.names)} policies {_over(found.listed)}",
-        "claims": found.said[:_MOST_CLAIMS] or ["No order is certified."],
-        "more": [],
-        "note": f"{note}column does." if "means" in found.counts else "Only the last column proves an order.",
-        "caption": f"{_DOTS} Policies that share a letter are not distinguished.",
-        "picture": intervals_svg(found.intervals, **found.axis),
-        "settings": {
-            "tasks": str(len(found.data[0].tasks)),
-            "support of the returns": f"[{low:.9g}, {high:.9g}]",
-            "confidence": confidence_of(found.delta),
-            "delta of each statement": ceil_figures(found.share),
-            "asked of each policy": "; ".join(each.words.rstrip("?") for each in found.of_each) or "its place",
-        },
-    }
+    @property
+    def table(self) -> dict[str, list[str]]:
+        """A row for each group and each of its numbers; names and numbers of tasks stand first, if there are names."""
+        found: dict[str, list[str]] = {}
+        for name, certificate in zip(self.names, self.answers, strict=True):
+            texts = texts_of(certificate, self.question)
+            first = {"group": name, "tasks": str(certificate.num_tasks)} if name else {}
+            for title, entries in (
+                {each: [text] * len(texts["status"]) for each, text in first.items()} | texts
+            ).items():
+                found.setdefault(title, []).extend(entries)
+        return found
 
+    @property
+    def intervals(self) -> dict[str, Interval]:
+        """The rows for drawing, with the observed numbers."""
+        found: dict[str, Interval] = {}
+        for name, answer, files in zip(self.names, self.answers, self.files, strict=True):
+            means = None if answer.metrics else observed_means(files)
+            found |= intervals_of(answer, self.question, means, name, self.policies)
+        return found
 
-def _of_groups(found: Groups) -> dict[str, Any]:
-    question, (first, *_) = found.question, found.answers
-    count, pairs = len(found.names), zip(found.names, found.answers, strict=True)
-    return {
-        "kind": f"Certificates of {count} groups {_over(question.listed)}",
-        "claims": [naming(each._sentence(0), found.policies, name) for name, each in pairs][:_MOST_CLAIMS],
-        "more": [f"These are the first of {count} groups; the table has all."] * (count > _MOST_CLAIMS),
-        "note": "The groups stand in the order of the file.",
-        "caption": _DOTS,
-        "picture": None if question.takes("tasks") else intervals_svg(found.intervals, **found.axis),
-        "settings": {
-            "asked of each group": question.words.rstrip("?"),
-            "confidence": confidence_of(found.delta),
+    @property
+    def said(self) -> list[str]:
+        """The sentence of each, at its first number."""
+        pairs = zip(self.names, self.answers, strict=True)
+        return [naming(each._sentence(0), self.policies, name) for name, each in pairs]
+
+    @property
+    def page(self) -> dict[str, Any]:
+        """What a page shows besides."""
+        first = self.answers[0]
+        settings = {
+            "asked of each group": self.question.words.rstrip("?"),
             "delta of each group": ceil_figures(float(first.delta)),
             **{name: getattr(first, name, "") for name in ("bound", "method")},
             "precision": str(np.asarray(first.delta).dtype),
-        },
-    }
+        }
+        kind, note = f"Certificates of {len(self.names)} groups", "The groups stand in the order of the file."
+        return {"kind": kind, "note": note, "settings": settings}
 
-
-# --- of policies in pairs ------------------------------------------------------------------------------------------
-
-
-def write_pairs(path: str | PathLike[str], trials: PairedTrials, **how: Any) -> None:
-    """Write what a log of policies in pairs shows as a page, by their labels in the log."""
-    declared, noun = trials.declared, trials.declared.noun
-    write_page(
-        path,
-        "several.html.j2",
-        [],
-        title=" against ".join(sorted(declared.labels)),  # an order that reveals no blinded policy
-        kind=f"{len(declared.labels)} policies, {noun} by {noun}",
-        together=f"This may be looked at after every {noun}, and the experiment may end at any moment, for any reason.",
-        rows=[],
-        picture=pairs_svg(trials),
-        caption=f"The evidence after every {noun}. What reaches the dotted line is shown.",
-        settings={
-            "outcomes": "successes" if declared.successes else "scores from {:g} to {:g}".format(*declared.support),
-            "margin": f"{declared.margin:g}",
-            f"most {noun}s": str(declared.max_pairs or ""),
-            "confidence": confidence_of(declared.delta),
-        },
-        assumptions=[line[2:].rstrip(";.") for line in BELIEVED_OF_PAIRS.splitlines()[1:]],
-        origins={trials.path.name: {"trials": len(trials.trials), "SHA-256": trials.sha256}},
-        not_about="a single scene or trial",
-        check="With the log alone, this proves the answer again in exact arithmetic",
-        **how,
-    )
-
-
-def _over(listed: bool) -> str:
-    return "on a fixed list of tasks" if listed else "for new tasks"
+    @property
+    def axis(self) -> dict[str, Any]:
+        """The name of the numbers that are drawn."""
+        return axis_of(self.answers[0], self.question)

@@ -8,7 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxcert.certificates._question import MEAN_ROWS, Question
+from jaxcert.report._in_words import column_texts, heading
 from jaxcert.report.plots._axes import COLOURS, GREY, MARKERS, as_written, drawing, dress
+from jaxcert.returns._labels import quoted
+from jaxcert.tables import Returns
+from jaxcert.tables._aligned import in_one_order
 
 # The share of the axes that names may take; if there are too many names, this many are drawn from either end.
 _ROOM, _LONG, _MOST_NAMES = 0.55, 200, 200
@@ -132,3 +137,68 @@ def shared_letters(apart: np.ndarray) -> list[str]:
                     sets[-1].append(k)
     names = [f"{string.ascii_letters[k % 52]}{k // 52 or ''}" for k in range(len(sets))]
     return ["".join(name for name, each in zip(names, sets, strict=True) if i in each) for i in range(len(apart))]
+
+
+# --- rows by name ----------------------------------------------------------------------------------------------------
+
+# A mean that was rounded down to single precision reaches the threshold that it was.
+_ROUNDING = 1e-6
+
+
+def observed_means(data: Sequence[Returns]) -> np.ndarray | None:
+    """The mean return of each task, or the difference of two policies, [n]; None of a summary."""
+    if not all(isinstance(each.returns, np.ndarray) for each in data):
+        return None
+    first, *others = in_one_order(*data)
+    return first.means - others[0].means if others else first.means
+
+
+def intervals_of(
+    certificate: Any, question: Question, means: np.ndarray | None, name: str = "", policies: Sequence[str] = ()
+) -> dict[str, Interval]:
+    """A row for each task that an answer names, or for what it certifies as a whole, and for each of its numbers.
+
+    ``means``: observed, [n], if known; ``name``: of the group; ``policies``: what two are called that are compared.
+    """
+    in_a_row = getattr(certificate, "num_episodes", 1)
+    means = means if means is None or in_a_row == 1 else means**in_a_row
+    places = column_texts(certificate, question, question.each) if question.each else [""]
+    ends = [f" at {place}" if len(places) > 1 else "" for place in places]
+    if question.takes("tasks"):
+        of, good, bad = f"{name}: " if name else "", np.asarray(certificate.good), np.asarray(certificate.bad)
+        kinds = np.where(good, "certified", np.where(bad, "surely below", "not certified")).tolist()
+        seen = [None] * len(certificate.tasks) if means is None else means.tolist()
+        each = zip(certificate.tasks, seen, kinds, strict=True)
+        rows = [(task, value, zip(ends, row, strict=True)) for task, value, row in each]
+        return {f"{of}{task}{end}": Interval(None, value, kind=kind) for task, value, row in rows for end, kind in row}
+    columns = question.rows.columns
+    upper = next((columns[column] for column, least in question.rows.claims.items() if least is max), None)
+    low = np.atleast_1d(getattr(certificate, columns[question.rows.certified])).tolist()
+    high = [None] * len(low) if upper is None else np.atleast_1d(getattr(certificate, upper)).tolist()
+    seen = _observed(certificate, question, means)
+    whole = name or " minus ".join(map(quoted, policies)) or "all tasks"
+    three = zip(low, seen, high, strict=True)
+    return {f"{whole}{end}": Interval(*each) for end, each in zip(ends, three, strict=True)}
+
+
+def axis_of(certificate: Any, question: Question) -> dict[str, Any]:
+    """The quantity of such a plot, and the threshold if the numbers are compared with one."""
+    if not question.takes("tasks"):
+        what = heading(question.rows.certified, question, certificate).removeprefix("certified ")
+        places = column_texts(certificate, question, question.each) if question.each else []
+        return {"xlabel": f"{what} at {question.each} {places[0]}" if len(places) == 1 else what}
+    at = certificate.thresholds.tolist()
+    return {"xlabel": f"observed {certificate.quantity}", "at": at[0] if len(at) == 1 else None}
+
+
+def _observed(certificate: Any, question: Question, means: np.ndarray | None) -> list[float | None]:
+    """The mean, or the number or share of the tasks whose mean reaches each threshold, as the answer counts them."""
+    columns, count = question.rows.columns, certificate.status.size
+    if means is not None and question.rows is MEAN_ROWS:
+        return [float(means.mean())]
+    counts = question.rows.certified.startswith("num_")
+    if means is None or columns.get(question.each or "") != "thresholds" or not (counts or question.curve is not None):
+        return [None] * count
+    levels = np.asarray(certificate.thresholds, np.float64)
+    reached = (means[:, None] >= levels - _ROUNDING * np.maximum(np.abs(levels), 1)).sum(axis=0)
+    return (reached if counts else reached / len(means)).tolist()

@@ -1,30 +1,30 @@
-"""Certificates as strict JSON."""
+"""Certificates as strict JSON: the record of each, the document that holds them, and its file."""
 
+import hashlib
+import json
+import platform
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 import jax
+import jaxlib.version
 import numpy as np
 
 from jaxcert._files import write_whole
+from jaxcert._version import __version__
 from jaxcert.certificates._answer import plain
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import SAMPLED, SOURCES
-from jaxcert.certificates._question import FREQUENCIES, Question
-from jaxcert.certificates._registry import AUTO
+from jaxcert.certificates._question import Question
 from jaxcert.questions import question_of, rows_of
-from jaxcert.questions._answers import sampled
-from jaxcert.report._document import certificate_document, document_text
+from jaxcert.questions._answers import assumptions_of, plain_settings, sampled
 from jaxcert.report._exact_check import with_witnesses
-from jaxcert.report.check_certificate import NOTE, WHOLE
+from jaxcert.report.check_certificate import FORMAT, FORMAT_VERSION, NOTE, WHOLE
 from jaxcert.returns import stratified
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import names_of
 
-# Fields of an answer that describe it, where it has them.
-_DESCRIBED = ("bound", "method", "simultaneous")
-_GIVEN = ("max_weight", FREQUENCIES.name)  # of weights and of strata, where they were given
 _TOGETHER = "All rows hold together, so that one may be chosen after a look at them."
 
 
@@ -82,7 +82,7 @@ def certificate_record(
     together = getattr(certificate, "simultaneous", False)
     record = {
         "question": asked.name,
-        "settings": _settings(certificate, support, asked),
+        "settings": plain_settings(certificate, support, asked),
         "data": None if data is None else _data(data, *policies[:1]),
         **({"others": [_data(each, *policies[1 + i :][:1]) for i, each in enumerate(others)]} if others else {}),
         "fixed_beforehand": asked.each,
@@ -91,6 +91,133 @@ def certificate_record(
     }
     files = [] if data is None else [data, *others]
     return with_witnesses(record, certificate, asked, files) if witness else record
+
+
+def _check_sample(
+    certificate: Any, question: Question, data: ReturnsFile | None, others: Sequence[ReturnsFile]
+) -> None:
+    """Raise ValueError unless the answer is about as many policies as the question and the files."""
+    source = getattr(certificate, "source", SAMPLED)
+    known = None if data is None or data.strata is None else data.strata.tolist()
+    has_strata = source not in SOURCES and not question.takes("strata")
+    if has_strata and (known is None or source != stratified(known, known, frequencies=certificate.frequencies).strata):
+        told = f"certificate is of tasks from strata, the question {question.name!r} has a record of these"
+        raise ValueError(f"{told} with their frequencies in a file that names the stratum of each task")
+    num_weights = int(getattr(certificate, "max_weight", None) is not None)
+    num_policies, metrics = 2 if of_two(certificate) else 1, dict.fromkeys(certificate.metrics)
+    if num_policies not in question.numbers_of_policies:
+        instead = "certify_improvement and certify_mean_difference have records"
+        count = "two policies" if num_policies > 1 else "one policy"
+        raise ValueError(f"certificate is about {count}, the question {question.name!r} is not ({instead})")
+    count = num_policies * (len(metrics) or 1)
+    if data is not None and 1 + len(others) not in (count, count + num_weights):
+        of_metrics = f"{', '.join(metrics)} of " if metrics else ""
+        about = f"{of_metrics}{num_policies} policies{', and one of weights' * num_weights}"
+        raise ValueError(f"certificate is about {about}; given are {1 + len(others)} files of returns")
+
+
+def _data(data: ReturnsFile, called: str | None = None) -> dict[str, Any]:
+    count = data.num_unfinished
+    return {
+        "file": data.path.name,
+        "sha256": data.sha256,
+        "num_rollouts": sizes_of(data.num_rollouts),
+        "dtype": str(data.returns.dtype),
+        "columns": None if data.columns is None else data.columns._asdict(),
+        # How many rollouts have no outcome of their own, and the return that each of them counts as.
+        **({"unfinished": {"num_rollouts": count, "counted_as": plain(float(data.unfinished or 0))}} if count else {}),
+        **data.how_read,
+        **({"called": called or data.called} if called or data.called else {}),
+    }
+
+
+def sizes_of(counts: np.ndarray) -> dict[str, int]:
+    """The fewest and the most rollouts of a task, and how many there are in all."""
+    return {"min": int(counts.min()), "max": int(counts.max()), "total": int(counts.sum())}
+
+
+# --- the document -------------------------------------------------------------------------------------------------
+
+
+def certificate_document(
+    records: Sequence[Mapping[str, Any]],
+    *,
+    protocol: str | None = None,
+    leaderboard: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Records of certificates with their assumptions, versions, platform and digest, as `certificate_schema` has them.
+
+    Args:
+        records: see `certificate_record`.
+        protocol: the digest of the protocol that was locked beforehand (`Protocol.digest`).
+        leaderboard: of three policies or more, what holds of all of them together: see `jaxcert compare A B C --json`.
+
+    Raises:
+        ValueError: a record holds a number that is not finite.
+
+    Example:
+        >>> document = certificate_document([])
+        >>> document["format_version"], document["digest"] == document_digest(document)
+        (5, True)
+    """
+    device = jax.devices()[0]
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "certificates": list(records),
+        "assumptions": assumptions_of(record.get("question", "") for record in records),
+        "protocol": protocol,
+        **({} if leaderboard is None else {"leaderboard": dict(leaderboard)}),
+        "versions": {
+            "jaxcert": __version__,
+            "jax": jax.__version__,
+            "jaxlib": jaxlib.version.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+        "platform": {
+            "system": platform.system(),
+            "machine": platform.machine(),
+            "device": f"{device.platform}: {device.device_kind}",
+        },
+    }
+    return {**document, "digest": document_digest(document)}
+
+
+def document_digest(document: Mapping[str, Any]) -> str:
+    """SHA-256 of the document without its digest, in a canonical form.
+
+    The text is JSON in ASCII with sorted keys, without spaces, and with numbers as Python prints them. It shows that a
+    document was altered by accident or without care; who alters it with care writes another digest.
+
+    Args:
+        document: see `certificate_document`.
+
+    Example:
+        >>> document_digest({"format": "jaxcert certificates"})[:8]
+        'a5a4826e'
+    """
+    content = {name: value for name, value in document.items() if name != "digest"}
+    text = json.dumps(content, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def document_text(document: Mapping[str, Any]) -> str:
+    """The document as the text of a certificate file: strict JSON in UTF-8, indented, with a line ending.
+
+    Args:
+        document: what :func:`certificate_document` returns.
+
+    Raises:
+        ValueError: a number is not finite.
+
+    Example:
+        >>> print(document_text({"digest": "0"}), end="")
+        {
+          "digest": "0"
+        }
+    """
+    return json.dumps(document, allow_nan=False, ensure_ascii=False, indent=2) + "\n"
 
 
 def write_certificates(
@@ -122,71 +249,3 @@ def write_certificates(
     """
     document = certificate_document(records, protocol=protocol)
     write_whole(path, document_text(document), replace=replace)
-
-
-def _check_sample(
-    certificate: Any, question: Question, data: ReturnsFile | None, others: Sequence[ReturnsFile]
-) -> None:
-    """Raise ValueError unless the answer is about as many policies as the question and the files."""
-    source = getattr(certificate, "source", SAMPLED)
-    known = None if data is None or data.strata is None else data.strata.tolist()
-    has_strata = source not in SOURCES and not question.takes("strata")
-    if has_strata and (known is None or source != stratified(known, known, frequencies=certificate.frequencies).strata):
-        told = f"certificate is of tasks from strata, the question {question.name!r} has a record of these"
-        raise ValueError(f"{told} with their frequencies in a file that names the stratum of each task")
-    num_weights = int(getattr(certificate, "max_weight", None) is not None)
-    num_policies, metrics = 2 if of_two(certificate) else 1, dict.fromkeys(certificate.metrics)
-    if num_policies not in question.numbers_of_policies:
-        instead = "certify_improvement and certify_mean_difference have records"
-        count = "two policies" if num_policies > 1 else "one policy"
-        raise ValueError(f"certificate is about {count}, the question {question.name!r} is not ({instead})")
-    count = num_policies * (len(metrics) or 1)
-    if data is not None and 1 + len(others) not in (count, count + num_weights):
-        of_metrics = f"{', '.join(metrics)} of " if metrics else ""
-        about = f"{of_metrics}{num_policies} policies{', and one of weights' * num_weights}"
-        raise ValueError(f"certificate is about {about}; given are {1 + len(others)} files of returns")
-
-
-def _settings(certificate: Any, support: tuple[float, float] | None, question: Question) -> dict[str, Any]:
-    """The computation: the settings that the question records, and fields that describe the answer."""
-    described = [name for name in _DESCRIBED if hasattr(certificate, name)]
-    described += [name for name in _GIVEN if getattr(certificate, name, None) is not None]
-    fields = dict.fromkeys([*question.settings, *described])
-    return (
-        {name: _setting(name, getattr(certificate, name)) for name in fields}
-        | dict(question.declared)
-        | ({"support": plain(list(map(float, support)))} if support is not None else {})
-        | {"num_tasks": certificate.num_tasks, "dtype": str(certificate.delta.dtype)}
-    )
-
-
-def _setting(name: str, value: Any) -> Any:
-    """The value for JSON; a level that differs by row was chosen from the data."""
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    if isinstance(value, tuple):
-        return list(value)
-    array = np.asarray(value)
-    if array.ndim and name == "beta":
-        return AUTO
-    return plain(array.tolist() if array.ndim else float(array))
-
-
-def _data(data: ReturnsFile, called: str | None = None) -> dict[str, Any]:
-    count = data.num_unfinished
-    return {
-        "file": data.path.name,
-        "sha256": data.sha256,
-        "num_rollouts": sizes_of(data.num_rollouts),
-        "dtype": str(data.returns.dtype),
-        "columns": None if data.columns is None else data.columns._asdict(),
-        # How many rollouts have no outcome of their own, and the return that each of them counts as.
-        **({"unfinished": {"num_rollouts": count, "counted_as": plain(float(data.unfinished or 0))}} if count else {}),
-        **data.how_read,
-        **({"called": called or data.called} if called or data.called else {}),
-    }
-
-
-def sizes_of(counts: np.ndarray) -> dict[str, int]:
-    """The fewest and the most rollouts of a task, and how many there are in all."""
-    return {"min": int(counts.min()), "max": int(counts.max()), "total": int(counts.sum())}

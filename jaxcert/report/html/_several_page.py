@@ -1,0 +1,94 @@
+"""The pages of several answers that hold together, as of policies or of groups of rows, and of policies in pairs."""
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from jaxcert.report._leaderboard import Leaderboard
+from jaxcert.report.html._page_parts import (
+    confidence_of,
+    intervals_svg,
+    origins_of,
+    pairs_svg,
+    rows_of_table,
+    write_page,
+)
+from jaxcert.report.html._report_page import Groups
+from jaxcert.rollouts import PairedTrials
+
+# Policies or groups that have a sentence; the table has all.
+_MOST_CLAIMS = 3
+_ROUNDED = "Figures are rounded to the safe side."
+_DOTS = "Dots are averages in the data, which certify nothing; bars are what is certified."
+
+
+def write_several(
+    path: str | PathLike[str], found: Leaderboard | Groups, *, title: str | None = None, **how: Any
+) -> None:
+    """Write a leaderboard, or the answers of groups, as one page of HTML that needs no other file and no network."""
+    said, shown, first = found.said, found.page, found.questions[0]
+    write_page(
+        path,
+        "several.html.j2",
+        found.questions,
+        title=title or found.title,
+        kind=f"{shown['kind']} {'on a fixed list of tasks' if first.listed else 'for new tasks'}",
+        claims=said[:_MOST_CLAIMS] or ["No order is certified."],
+        more=[f"These are the first {_MOST_CLAIMS} of {len(said)}; the table has all."] * (len(said) > _MOST_CLAIMS),
+        heading="Certified",
+        rows=rows_of_table(found.table),
+        note=f"{_ROUNDED} {shown['note']}",
+        together=found.together,
+        picture=None if first.takes("tasks") else intervals_svg(found.intervals, **found.axis),
+        caption=" ".join([_DOTS, *shown.get("caption", ())]),
+        settings={"confidence": confidence_of(found.delta), **shown["settings"]},
+        not_about="a single task or episode",
+        check="With the certificate file and the returns, this computes every number again and says what differs",
+        origins=origins_of(found.names, found.data),
+        **how,
+    )
+
+
+# --- of policies in pairs ------------------------------------------------------------------------------------------
+
+_OF_PAIRS = (
+    "The log was begun before the first trial, and was not written anew.",
+    "The scenes were drawn as new ones are, each independently of all before.",
+    "The policies were fixed before the first trial.",
+    "Everything that was begun is in the log, went as it says there, and was tried on one scene by each policy.",
+)
+
+
+def write_pairs(path: str | PathLike[str], trials: PairedTrials, *, title: str | None = None, **how: Any) -> None:
+    """Write what a log of policies in pairs shows as a page, by their labels in the log."""
+    declared, noun = trials.declared, trials.declared.noun
+    values = dict(zip(declared.labels, zip(*trials.pairs(), strict=True), strict=False))
+    held = {name: [x for x in values.get(name, ()) if x is not None] for name in sorted(declared.labels)}
+    what, number = ("successes", sum) if declared.successes else ("mean score", np.mean)
+    write_page(
+        path,
+        "several.html.j2",
+        [],
+        title=title or " against ".join(held),
+        kind=f"{len(held)} policies, {noun} by {noun}",
+        together=f"This may be looked at after every {noun}, and the experiment may end at any moment, for any reason.",
+        heading="Tried",
+        rows=[
+            {"policy": name, f"{noun}s": len(of), what: f"{number(of):.6g}" if of else ""} for name, of in held.items()
+        ],
+        note=f"Of whole {noun}s; these numbers certify nothing.",
+        picture=pairs_svg(trials),
+        caption=f"The evidence after every {noun}. What reaches the dotted line is shown.",
+        settings={
+            "outcomes": "successes" if declared.successes else "scores from {:g} to {:g}".format(*declared.support),
+            "margin": f"{declared.margin:g}",
+            f"most {noun}s": str(declared.max_pairs or ""),
+            "confidence": confidence_of(declared.delta),
+        },
+        assumptions=_OF_PAIRS,
+        origins={trials.path.name: {"trials": len(trials.trials), "SHA-256": trials.sha256}},
+        not_about="a single scene or trial",
+        check="With the log alone, this proves the answer again in exact arithmetic",
+        **how,
+    )
