@@ -32,7 +32,6 @@ from jaxcert.questions._ask import ask
 from jaxcert.report._leaderboard import Leaderboard, asked_of_each, leaderboard_document, with_order
 from jaxcert.returns._labels import quoted
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._returns import names_of
 
 _MOST_PAIRS = 5
@@ -128,7 +127,9 @@ def _print(request: Request, found: Leaderboard) -> None:
     every, shown = itertools.combinations(range(len(found.names)), 2), found.order | found.order.T
     pairs = [pair for pair in every if not shown[pair]]
     if pairs:
-        each = ", ".join(_open_pair(found, *pair) for pair in pairs[:_MOST_PAIRS])
+        known = {"listed": found.listed, "support": found.support, "delta": found.share}
+        named = [(" and ".join(quoted(found.names[i]) for i in pair), [found.data[i] for i in pair]) for pair in pairs]
+        each = ", ".join(f"{both}{size_that_shows(data, **known)}" for both, data in named[:_MOST_PAIRS])
         more = f", and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
         how = f"{_console.how_many_show(listed=found.listed)}, with the smaller delta of a pair"
         _console.say(f"Not told apart: {each}{more}; {how}.")
@@ -137,10 +138,3 @@ def _print(request: Request, found: Leaderboard) -> None:
         if any(np.any(np.asarray(each.status) == Status.VACUOUS) for each in at.values()):
             answer = Answer(request, [data], {"support": found.support}, at)
             _console.say(f"{quoted(name)}:", *_console.reasons(answer))
-
-
-def _open_pair(found: Leaderboard, *pair: int) -> str:
-    """Two policies, and about how much data like these would tell them apart, where that is known."""
-    ahead = sorted(in_one_order(*(found.data[i] for i in pair)), key=lambda each: -each.means.mean())
-    size = size_that_shows(*ahead, listed=found.listed, support=found.support, delta=found.share)
-    return f"{' and '.join(quoted(found.names[i]) for i in pair)}{f' ({size})' * bool(size)}"

@@ -26,7 +26,6 @@ from jaxcert.report.plots._interval_plot import observed_means
 from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.returns._required import as_given
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._returns import how_many, span
 
 # How many times as many trials may be imagined, of lists with up to so many returns.
@@ -162,8 +161,8 @@ def _not_shown(answer: Answer) -> Iterator[str]:
         said = f"Not shown: that {a} is better than {b} on average. In these data it is"
         if ahead > 0:
             how = {"listed": question.listed, "support": answer.support, "delta": float(found.delta)}
-            size = size_that_shows(*in_one_order(*answer.data), **how) if found.bound == betting.__name__ else ""
-            yield f"{said} by {ahead:.3g}{f' ({size})' * bool(size)}; {how_many_show(listed=question.listed)}."
+            size = size_that_shows(answer.data, **how) if found.bound == betting.__name__ else ""
+            yield f"{said} by {ahead:.3g}{size}; {how_many_show(listed=question.listed)}."
         else:
             how = f"worse by {-ahead:.3g}" if ahead else "equal"
             yield f"{said} {how}, so that more of the same would not show it; the other way round, name {b} first."

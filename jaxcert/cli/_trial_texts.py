@@ -46,11 +46,9 @@ def standing(trials: Trials | PairedTrials) -> Iterator[Any]:
 
 def on_page(trials: PairedTrials) -> dict[str, list[str]]:
     """What is shown, as the statement of a page, and what else is said of the pairs."""
-    claims, lines = _better(trials), _standing_of_pairs(trials)
-    return {
-        "claims": [f"{claim}." for claim in claims] or [f"{_NONE[0].upper()}{_NONE[1:]}."],
-        "more": [line for line in lines if line not in claims],
-    }
+    claims, lines = _better(trials), [*_standing_of_pairs(trials)]
+    said = [f"{claim}." for claim in claims] or [f"{_NONE[0].upper()}{_NONE[1:]}."]
+    return {"claims": said, "more": [line for line in lines if line not in claims]}
 
 
 def _withdrawn(trials: Trials | PairedTrials) -> str:

@@ -16,6 +16,7 @@ from jaxcert.planning._search import check_trials
 from jaxcert.planning._suite_plan import trials_of
 from jaxcert.returns._prepared import Support, split_support
 from jaxcert.tables import Returns
+from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._returns import how_many
 
 # The most tasks of an imagined comparison.
@@ -118,25 +119,25 @@ def plan_difference(
     )
 
 
-def size_that_shows(a: Returns, b: Returns, *, listed: bool, support: Support, delta: float) -> str:
-    """About how much new data like these, on tasks in one order, show that A is better on average; empty if unknown.
+def size_that_shows(policies: Sequence[Returns], *, listed: bool, support: Support, delta: float) -> str:
+    """About how much new data like these show which of two policies is better on average, in brackets.
 
-    In words. It is unknown of pilots that a plan does not take, of large ones, and where B has unfinished rollouts.
+    Empty of pilots that a plan does not take, of large ones, and where the worse one has unfinished rollouts.
     """
-    n, m = len(a.tasks), min(a.most_rollouts, _MOST_ROLLOUTS)
-    fits = all(each.has_rollouts and not each.missing and each.strata is None for each in (a, b))
-    sizes = [*a.returns.shape, *b.returns.shape] if fits else [0]
-    if min(sizes) < 2 or n * max(sizes) > _MOST_RETURNS or b.num_unfinished or np.isinf(split_support(support)[1]):
+    a, b = sorted(in_one_order(*policies), key=lambda each: -each.means.mean())
+    (n, m), least, size = a.returns.shape, min(*a.returns.shape, *b.returns.shape), max(a.returns.size, b.returns.size)
+    if not 1 < least <= size <= _MOST_RETURNS or np.isinf(support[1]) or b.num_unfinished:
         return ""
-    most = max(min(_MOST_ROLLOUTS, _MOST_RETURNS // n), 1)
-    given: dict[str, Any] = {"max_rollouts": most} if listed else {"num_rollouts": [m]}
-    known = {"listed": listed, "support": support, "delta": delta, "power": _POWER}
-    found = plan_difference(a.returns, b.returns, 0.0, **known, **given).best
+    if any(each.missing or each.strata is not None for each in (a, b)):
+        return ""
+    m, most = min(m, _MOST_ROLLOUTS), min(_MOST_ROLLOUTS, _MOST_RETURNS // n)
+    sizes: dict[str, Any] = {"listed": True, "max_rollouts": most} if listed else {"num_rollouts": [m]}
+    found = plan_difference(a.returns, b.returns, 0.0, support=support, delta=delta, power=_POWER, **sizes).best
     if listed:
         size = f"{found.num_rollouts if found else most} new trials of each task"
     else:
         size = f"{found.num_tasks if found else _TASKS:,} new tasks × {how_many(m, 'trial')}"
-    return f"{'about' if found else 'more than'} {size} for power {_POWER}"
+    return f" ({'about' if found else 'more than'} {size} for power {_POWER})"
 
 
 def _tasks(a: Any, b: Any, wish: Margin, power: float, m: int, seed: int, num_claims: int) -> list[Design]:

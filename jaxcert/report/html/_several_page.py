@@ -3,9 +3,8 @@
 from os import PathLike
 from typing import Any
 
-import numpy as np
-
 from jaxcert.report._leaderboard import Leaderboard
+from jaxcert.report.check_trials import BELIEVED_OF_PAIRS
 from jaxcert.report.html._page_parts import (
     confidence_of,
     intervals_svg,
@@ -19,7 +18,6 @@ from jaxcert.rollouts import PairedTrials
 
 # Policies or groups that have a sentence; the table has all.
 _MOST_CLAIMS = 3
-_ROUNDED = "Figures are rounded to the safe side."
 _DOTS = "Dots are averages in the data, which certify nothing; bars are what is certified."
 
 
@@ -36,9 +34,8 @@ def write_several(
         kind=f"{shown['kind']} {'on a fixed list of tasks' if first.listed else 'for new tasks'}",
         claims=said[:_MOST_CLAIMS] or ["No order is certified."],
         more=[f"These are the first {_MOST_CLAIMS} of {len(said)}; the table has all."] * (len(said) > _MOST_CLAIMS),
-        heading="Certified",
         rows=rows_of_table(found.table),
-        note=f"{_ROUNDED} {shown['note']}",
+        note=shown["note"],
         together=found.together,
         picture=None if first.takes("tasks") else intervals_svg(found.intervals, **found.axis),
         caption=" ".join([_DOTS, *shown.get("caption", ())]),
@@ -52,32 +49,18 @@ def write_several(
 
 # --- of policies in pairs ------------------------------------------------------------------------------------------
 
-_OF_PAIRS = (
-    "The log was begun before the first trial, and was not written anew.",
-    "The scenes were drawn as new ones are, each independently of all before.",
-    "The policies were fixed before the first trial.",
-    "Everything that was begun is in the log, went as it says there, and was tried on one scene by each policy.",
-)
-
 
 def write_pairs(path: str | PathLike[str], trials: PairedTrials, *, title: str | None = None, **how: Any) -> None:
     """Write what a log of policies in pairs shows as a page, by their labels in the log."""
     declared, noun = trials.declared, trials.declared.noun
-    values = dict(zip(declared.labels, zip(*trials.pairs(), strict=True), strict=False))
-    held = {name: [x for x in values.get(name, ()) if x is not None] for name in sorted(declared.labels)}
-    what, number = ("successes", sum) if declared.successes else ("mean score", np.mean)
     write_page(
         path,
         "several.html.j2",
         [],
-        title=title or " against ".join(held),
-        kind=f"{len(held)} policies, {noun} by {noun}",
+        title=title or " against ".join(sorted(declared.labels)),  # an order that reveals no blinded policy
+        kind=f"{len(declared.labels)} policies, {noun} by {noun}",
         together=f"This may be looked at after every {noun}, and the experiment may end at any moment, for any reason.",
-        heading="Tried",
-        rows=[
-            {"policy": name, f"{noun}s": len(of), what: f"{number(of):.6g}" if of else ""} for name, of in held.items()
-        ],
-        note=f"Of whole {noun}s; these numbers certify nothing.",
+        rows=[],
         picture=pairs_svg(trials),
         caption=f"The evidence after every {noun}. What reaches the dotted line is shown.",
         settings={
@@ -86,7 +69,7 @@ def write_pairs(path: str | PathLike[str], trials: PairedTrials, *, title: str |
             f"most {noun}s": str(declared.max_pairs or ""),
             "confidence": confidence_of(declared.delta),
         },
-        assumptions=_OF_PAIRS,
+        assumptions=[line[2:].rstrip(";.") for line in BELIEVED_OF_PAIRS.splitlines()[1:]],
         origins={trials.path.name: {"trials": len(trials.trials), "SHA-256": trials.sha256}},
         not_about="a single scene or trial",
         check="With the log alone, this proves the answer again in exact arithmetic",
