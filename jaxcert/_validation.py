@@ -6,13 +6,14 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.core
 import jax.numpy as jnp
 import numpy as np
 
+Described = TypeVar("Described")
 _PACKAGE = os.path.join(os.path.dirname(__file__), "")
 
 
@@ -98,6 +99,13 @@ def type_of(value: Any) -> str:
     """The name of its type, with an article."""
     name = type(value).__name__
     return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+
+
+def choose(kind: str, name: str, registry: dict[str, Described]) -> Described:
+    """The entry of the registry with that name."""
+    if not isinstance(name, str) or name not in registry:
+        raise ValueError(f"{kind} is {name!r}; expected one of {', '.join(registry)}")
+    return registry[name]
 
 
 def require_real(name: str, value: Any) -> None:

@@ -84,7 +84,7 @@ def test_every_public_function_on_arrays_is_here():
     rooms = (jaxcert, bounds, rollouts, simple_grid, bridge_world, interval_mdp)
     public = {name for room in rooms for name in room.__all__ if is_function(getattr(room, name))}
     # Of settings, samples, policies, environments and files.
-    others = {"sample_returns", "at_least", "at_most", "between", "paired", "stratified", "weighted"}
+    others = {"sample_returns", "at_least", "at_most", "paired", "stratified", "weighted"}
     others |= {"align_tasks", "from_frame", "from_lists", "from_xarray", "read_returns", "chain", "env", "left_policy"}
     others |= {"right_policy", "brax_policy", "certify_adaptive", "certify_policy", "collect"}
     others |= {"collect_gymnasium", "table_policy"}

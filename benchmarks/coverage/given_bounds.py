@@ -15,10 +15,9 @@ import numpy as np
 import jaxcert
 from benchmarks.coverage.cell import Cell
 from benchmarks.coverage.laws import FINE, happens
-from jaxcert.certificates._arguments import chosen_levels
 from jaxcert.certificates._counting import best_of_levels
 from jaxcert.certificates._method import BINOMIAL
-from jaxcert.certificates._registry import COUNTING
+from jaxcert.certificates._registry import COUNTING, chosen_levels
 from jaxcert.certificates._safety_level import allowed_counts
 
 N, DELTA, REPETITIONS, CHUNK = 50, 0.05, 100_000, 25_000

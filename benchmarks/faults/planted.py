@@ -72,7 +72,7 @@ soft-risk-not-rounded certificates/_averages.py
 min-for-max-over-levels certificates/_safety_level.py
 - jnp.where(allowed > 0, -reached, jnp.inf)
 + jnp.where(allowed > 0, reached, jnp.inf)
-one-success-too-many numerics/_mixture_limit.py
+one-success-too-many certificates/_anytime.py
 - log_probability(k, n, q)
 + log_probability(k, n + 1, q)
 crossings-off-by-one numerics/_crossing.py
@@ -93,9 +93,9 @@ inverse-frequencies returns/_strata.py
 any-delta-for-strata certificates/_method.py
 - MOST_DELTA = 0.25
 + MOST_DELTA = 0.75
-all-but-one-in-strata certificates/_counting.py
-- sample.num_tasks - 1
-+ sample.num_tasks
+all-but-one-in-strata certificates/_method.py
+- k < n - 1
++ k < n
 any-requirement-for-all certificates/_intersection.py
 - jnp.all(passes, axis=-3)
 + jnp.any(passes, axis=-3)

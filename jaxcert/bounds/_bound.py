@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import complement_up, in_unit, next_down, unit_roundoff
+from jaxcert.numerics._rounding import in_unit, next_down, unit_roundoff
 from jaxcert.numerics._summation import (
     Sums,
     by_column,
+    count_of,
     difference_down,
     in_pairs,
     sum_error,
@@ -20,9 +21,8 @@ from jaxcert.numerics._summation import (
     tree_sum_of_groups,
 )
 from jaxcert.returns._checks import possible
-from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Needs, Support, probability
-from jaxcert.returns._sample import Sample, most_rollouts, padded_to, placed, sample_of
+from jaxcert.returns._sample import Apart, Sample, most_rollouts, padded_to, placed, sample_of
 from jaxcert.returns.summaries import Histogram
 
 
@@ -58,7 +58,7 @@ class Rollouts(NamedTuple):
         counted = possible(x, self.low, self.high, False)
         return jnp.where(counted if mask is None else counted & mask, x, self.low) - self.low
 
-    def sum(self, term: Callable[[jax.Array], Sums], *, many: bool = False) -> Sums:
+    def sum(self, term: Callable[[jax.Array], Sums]) -> Sums:
         """The sum of ``term(x - a)`` over the rollouts that count, [...], by ``tree_sum_of``."""
 
         def repeated(x: jax.Array, repeats: jax.Array) -> Sums:
@@ -71,8 +71,8 @@ class Rollouts(NamedTuple):
             return values if mask is None else jax.tree.map(lambda value: jnp.where(mask, value, 0), values)
 
         if self.repeats is not None:
-            return tree_sum_of(repeated, self.x, self.repeats, many=many)
-        return tree_sum_of(once, *((self.x,) if self.mask is None else (self.x, self.mask)), many=many)
+            return tree_sum_of(repeated, self.x, self.repeats)
+        return tree_sum_of(once, *((self.x,) if self.mask is None else (self.x, self.mask)))
 
     def sum_of_groups(
         self,
@@ -99,7 +99,7 @@ class Rollouts(NamedTuple):
 
 def rollouts_of(sample: Sample, *, binary: bool) -> Rollouts:
     """Count and sum the returns, and find invalid tasks, in one pass over the returns or from a summary."""
-    if sample.is_summary:
+    if isinstance(sample.values, Histogram):
         return _summarised(sample.values, binary=binary)
     # XLA would broadcast a constant support to an array of its own in memory.
     low, high = jax.lax.optimization_barrier((jnp.asarray(sample.low), jnp.asarray(sample.high)))
@@ -190,19 +190,26 @@ def standard_deviation_up(data: Rollouts, mean: jax.Array) -> jax.Array:
     return (root * (1 + 4 * u) + 6 * u) * scale
 
 
+def successes_of(data: Rollouts) -> tuple[jax.Array, jax.Array]:
+    """The successes and the rollouts of each task, of binary returns."""
+    # The returns are 0 or 1 above an end of 0, so that their sum counts the successes.
+    m = data.x.shape[-1]
+    return count_of(data.total, m, "down"), count_of(jnp.maximum(data.num_rollouts, 1), m, "up")
+
+
 def width_up(data: Rollouts) -> jax.Array:
     """At least b - a."""
     return (data.high - data.low) * (1 + 2 * unit_roundoff(data.low.dtype))
 
 
-# --- of all tasks, and upper bounds from reflected returns -----------------------------------------------------------
+# --- of all tasks ----------------------------------------------------------------------------------------------------
 
 
 def apply_bound(bound: Bound, x: Any, beta: Any, support: Support, where: Any, validate: bool) -> jax.Array:
     """Check the arguments of a public bound and evaluate it: [..., m] -> [...]."""
     sample = sample_of(bound, x, support, where, validate, of_tasks=False)
     beta = probability("beta", beta, sample.dtype, "nearest", validate=validate)
-    tasks = x.valid.shape if sample.is_summary else np.shape(x)[:-1]
+    tasks = np.shape(x)[:-1]
     if beta.ndim > len(tasks) or any(b not in (1, t) for b, t in zip(beta.shape[::-1], tasks[::-1], strict=False)):
         raise ValueError(f"beta has shape {beta.shape}; expected one that broadcasts to the tasks, {tasks}")
     if beta.ndim and beta.shape[-1] > 1 and sample.padded:
@@ -214,7 +221,7 @@ def apply_bound(bound: Bound, x: Any, beta: Any, support: Support, where: Any, v
 def evaluate(bound: Bound, sample: Sample, beta: jax.Array) -> jax.Array:
     """Lower bounds [...], without any check: NaN where a return refutes the support, else -inf."""
     good = in_unit(beta)
-    if sample.is_apart:
+    if isinstance(sample.values, Apart):
         # At half of the level each, above the least, since the ends may be far from 0.
         half = jnp.where(good, 0.5 * beta, jnp.nan)
         first, second = (evaluate(bound, _above_least(one), half) for one in sample.values)
@@ -251,37 +258,3 @@ def task_bounds(bound: Bound | None, sample: Sample, beta: jax.Array, *, each: b
         return jnp.asarray(sample.values)[..., 0]
     lower = (evaluate_at if each else evaluate)(bound, sample, beta)
     return jnp.where(jnp.any(jnp.isnan(lower), axis=-1, keepdims=True), -jnp.inf, lower)
-
-
-def check_complete(complete: bool) -> None:
-    """Raise ValueError unless the returns are declared to belong to whole rollouts."""
-    if complete is not True:
-        raise ValueError(
-            f"complete is {complete!r}; expected True, which declares that each return is that of a whole rollout: on "
-            "prefixes an upper bound on the mean return is none on the performance (certify needs no such thing)"
-        )
-
-
-def both_sides(
-    needs: Needs, returns: Any, support: Support | None, where: Any, validate: bool
-) -> tuple[Sample, Sample]:
-    """The returns rounded down, and what is reflected rounded down: -X, or B minus A; binary ones are not reflected."""
-    if isinstance(returns, Histogram):
-        raise ValueError("returns are a summary, which cannot be reflected for upper bounds; expected an array")
-    if isinstance(returns, Paired):
-        sample = sample_of(needs, returns, support, where, validate)
-        return sample, sample_of(needs, returns.swapped, support, where, validate)
-    needs = dataclasses.replace(needs, needs_width=True)
-    sample = sample_of(needs, returns, support, where, validate)
-    raised = sample_of(needs, returns, support, where, validate, side="up")
-    return sample, raised if needs.binary else raised.reflected
-
-
-def upper_bounds(bound: Bound | None, other: Sample, beta: jax.Array, lower: jax.Array) -> jax.Array:
-    """Upper bounds [..., n] at level beta, within a program, from the second of ``both_sides``, or from negated bounds.
-
-    They are infinite where there is no lower bound.
-    """
-    binary = bound is not None and bound.binary
-    found = task_bounds(bound, other.failing if binary else other, beta)
-    return jnp.where(jnp.isneginf(lower), jnp.inf, complement_up(found) if binary else -found)

@@ -1,11 +1,9 @@
 """The exact lower bound for binary returns."""
 
 import jax
-import jax.numpy as jnp
 
 from jaxcert._types import Array, Numeric
-from jaxcert.bounds._bound import Bound, Rollouts, apply_bound, finish
-from jaxcert.numerics._summation import count_of
+from jaxcert.bounds._bound import Bound, Rollouts, apply_bound, finish, successes_of
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Histogram
@@ -46,13 +44,6 @@ def clopper_pearson(
     Reference: Clopper & Pearson (1934).
     """
     return apply_bound(CLOPPER_PEARSON, x, beta, support, where, validate)
-
-
-def successes_of(data: Rollouts) -> tuple[jax.Array, jax.Array]:
-    """The successes and the rollouts of each task, of binary returns."""
-    # The returns are 0 or 1 above an end of 0, so that their sum counts the successes.
-    m = data.x.shape[-1]
-    return count_of(data.total, m, "down"), count_of(jnp.maximum(data.num_rollouts, 1), m, "up")
 
 
 def _clopper_pearson(data: Rollouts, beta: jax.Array) -> jax.Array:

@@ -9,16 +9,20 @@ import jax.numpy as jnp
 
 from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, task_bounds
-from jaxcert.certificates._arguments import Returns, bound_for, levels_of, padded_rows, thresholds_of
 from jaxcert.certificates._certificate import Certificate, answer, quantity_of
-from jaxcert.certificates._counting import any_of, fields_of_risk, reached, recounted, solved
+from jaxcert.certificates._certify import curve_of_counts
+from jaxcert.certificates._counting import any_of, fields_of_risk, reached, solved
 from jaxcert.certificates._method import BINOMIAL, Method, epsilon_arguments, inflate, whole
 from jaxcert.certificates._question import Question
+from jaxcert.certificates._registry import Returns, bound_for, levels_of, thresholds_of
 from jaxcert.numerics._batches import elementwise, in_blocks, in_front
-from jaxcert.numerics._mixture_limit import sequence_limit
-from jaxcert.numerics._rounding import in_unit
+from jaxcert.numerics._binomial_kernel import log_probability
+from jaxcert.numerics._binomial_limits import log_sf, move_log_odds, parabola_root, start_point
+from jaxcert.numerics._elementary import log
+from jaxcert.numerics._root import safe_root
+from jaxcert.numerics._rounding import in_unit, most_whole, unit_roundoff
 from jaxcert.returns._prepared import Support
-from jaxcert.returns._sample import Sample, sample_of
+from jaxcert.returns._sample import Sample, padded_rows, sample_of
 
 
 def anytime_epsilon(
@@ -75,7 +79,56 @@ def anytime_risk(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
     """q for arrays of one float type that broadcast; 1 wherever an argument is invalid."""
     valid = whole(k, n) & in_unit(delta)
     k, n, delta = (jnp.where(valid, each, safe) for each, safe in zip((k, n, delta), (1.0, 1.0, 0.5), strict=True))
-    return jnp.where(valid, in_blocks(sequence_limit, k, n, delta), 1.0)
+    return jnp.where(valid, in_blocks(_limit, k, n, delta), 1.0)
+
+
+# --- the limit on the risk, from a mixture of likelihood ratios ------------------------------------------------------
+
+
+@jax.custom_jvp
+def _limit(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
+    """The q in (0, 1] with M(q) = 1 / delta, never below the exact one; 1 at k = n; differentiable in delta.
+
+    All are arrays of one float type and shape, k and n integers with 0 <= k <= n. The prior is uniform.
+    """
+    # M can reach 1/delta nowhere at k = n.
+    useful = k < n
+    k, n = jnp.where(useful, k, 0.0), jnp.where(useful, n, 1.0)
+    ones = jnp.ones_like(delta)
+
+    def evaluate(q):
+        inside = jnp.where(q < 1, q, 0.5)
+        residual, slope = _residual(inside, k, n, delta)
+        step = parabola_root(residual, slope, -n * inside * (1 - inside))
+        return jnp.where(q < 1, residual, -jnp.inf), move_log_odds(inside, step)
+
+    # Near the limit: the Clopper-Pearson limit at a smaller level, by Laplace's approximation of the mixture.
+    level = jnp.maximum(0.2 * delta / jnp.sqrt(k + 1), jnp.finfo(delta.dtype).tiny)
+    start = jnp.clip(start_point(jnp.minimum(k, n - 1), n, level), 1e-30, 1 - 2.0**-7)
+    return safe_root(evaluate, start, safe=ones, unsafe=jnp.where(useful, k / n, ones))
+
+
+@_limit.defjvp
+def _limit_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
+    """d q / d delta by the implicit function theorem; 0 at the end of [0, 1]."""
+    k, n, delta = primals
+    q = _limit(k, n, delta)
+    inside = q < 1
+    point = jnp.where(inside, q, 0.5)
+    _, slope = _residual(point, jnp.minimum(k, n - 1), n, delta)
+    rate = jnp.where(inside, point * (1 - point) / (delta * jnp.where(slope < 0, slope, -1.0)), 0.0)
+    return q, rate * tangents[2]
+
+
+def _residual(q: jax.Array, k: jax.Array, n: jax.Array, delta: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """An upper bound on ln(1/delta) - ln M(q), and its derivative in the log-odds of q; for k < n."""
+    # Where the type cannot count to n + 1, n stands for it: its tail is smaller, which is safe.
+    tail = log_sf(k, jnp.where(n < most_whole(n.dtype), n + 1, n), q)
+    log_point, error = log_probability(k, n, q)
+    terms = [-log(delta), log(n + 1), log(q), log_point, -tail.log_tail]
+    # A logarithm is off by 3 u, the sum of the five by 4 u of all together, n + 1 by u.
+    rounding = unit_roundoff(q.dtype) * (9 * sum(map(jnp.abs, terms[1:]), start=jnp.abs(terms[0])) + 4)
+    return sum(terms[1:], start=terms[0]) + (tail.error + error + rounding), (1 - q) - (n * q - k) - tail.slope
 
 
 # --- from returns ---------------------------------------------------------------------------------------------------
@@ -169,6 +222,6 @@ ANYTIME = Question(
     words="on what share of new tasks is the performance at least a threshold, at every moment of the sampling?",
     function=certify_anytime,
     paired=True,
-    curve=functools.partial(recounted, EVERY_MOMENT),
+    curve=functools.partial(curve_of_counts, method=EVERY_MOMENT),
     missing=Certificate.violated,
 )

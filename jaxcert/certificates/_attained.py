@@ -10,9 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds._bound import Bound, finish, rollouts_of, usable
-from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON, successes_of
-from jaxcert.certificates._arguments import divided, part_of
+from jaxcert.bounds._bound import Bound, finish, rollouts_of, successes_of, usable
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._averages import Solve, by_weights, ratios_of
 from jaxcert.certificates._counting import any_of, best_of, count_violations, fields_of_best
 from jaxcert.certificates._levels import (
@@ -29,12 +28,13 @@ from jaxcert.certificates._levels import (
     usual_enough,
     with_level,
 )
-from jaxcert.certificates._method import TAIL, Method, solve, table_of
+from jaxcert.certificates._method import TAIL, Method, Tail, solve, table_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._calibration import local_level
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import complement_down, in_unit
 from jaxcert.numerics._tails import limit
+from jaxcert.returns._prepared import divided, part_of
 from jaxcert.returns._sample import Sample, placed
 
 
@@ -89,17 +89,19 @@ class Tried(NamedTuple):
     betas: Any = None
 
 
-def usual_tried(num_rollouts: Any, thresholds: Any, beta: Any, delta: Any, num_tasks: int, size: int) -> Tried:
+def usual_tried(
+    num_rollouts: Any, thresholds: Any, beta: Any, delta: Any, num_tasks: int, size: int, tail: Tail = TAIL
+) -> Tried:
     """The numbers that ``certify`` tries: of the usual levels, or of a given one."""
     deltas = delta_of_sets(num_rollouts, delta, beta)
-    return Tried(usual_enough(num_rollouts, thresholds, beta), deltas, table_of(TAIL, num_tasks, size, deltas))
+    return Tried(usual_enough(num_rollouts, thresholds, beta), deltas, table_of(tail, num_tasks, size, deltas))
 
 
 def _known(method: Method, sample: Sample, thresholds: Any, beta: Any, delta: Any) -> tuple[Shown, Tried | None]:
     shown, n, m = shown_at(sample, beta), int(sample.num_tasks), sample.num_rollouts.astype(sample.dtype)
     if not sample.is_full or sample.weights is not None:
         return shown, None
-    return shown, usual_tried(m, thresholds, beta, delta, n, sample.tasks[-1])
+    return shown, usual_tried(m, thresholds, beta, delta, n, sample.tasks[-1], method.tail)
 
 
 def count_successes(
@@ -112,7 +114,7 @@ def count_successes(
         numbers, by = numbers_for(beta, weighted=True), by_weights(sample)
         m = jnp.broadcast_to(sample.num_rollouts, (*count.shape[:-1], 1)) if sample.is_full else found.num_rollouts
         found = Successes(count, m.astype(count.dtype))
-    fields = fields_of_successes(found, sample.num_tasks, thresholds, beta, delta, tried, numbers, by)
+    fields = fields_of_successes(found, sample.num_tasks, thresholds, beta, delta, tried, numbers, by, method.tail)
     return fields | {"lower_bounds": lower_bounds(found, sample, shown)}
 
 
@@ -125,6 +127,7 @@ def fields_of_successes(
     tried: Tried | None,
     numbers: Numbers | None = None,
     by: Solve = by_coins,
+    tail: Tail = TAIL,
 ) -> dict[str, Any]:
     """The fields of certificates [..., t] from the successes of the first n tasks [..., n or more], within a program.
 
@@ -141,7 +144,7 @@ def fields_of_successes(
         violations = violations.reshape(*count.shape[:-1], *enough.successes.shape)
         row, deltas = sets_of(enough.successes) if tried.deltas.ndim else 0, jnp.where(valid, tried.deltas, jnp.nan)
         level = jnp.broadcast_to(enough.level, violations.shape)
-        solution = solve(TAIL, violations, n, level, deltas, tried.table, size=count.shape[-1], row=row)
+        solution = solve(tail, violations, n, level, deltas, tried.table, size=count.shape[-1], row=row)
         best = best_of(violations, solution.epsilon, level)
     return fields_of_best(best, thresholds, beta, delta, n, any_of(count < 0, n))
 

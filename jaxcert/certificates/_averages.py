@@ -5,49 +5,14 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound, evaluate, mean_down, rollouts_of, width_up
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import choose, default_bound
-from jaxcert.certificates._certificate import origin_of, quantity_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, in_unit, next_down, next_up, unit_roundoff
-from jaxcert.returns._prepared import as_successes
-from jaxcert.returns._sample import Needs, Sample, numbers_as_sample, sample_of
-from jaxcert.returns._weighted import Weighted
-from jaxcert.returns.summaries import Histogram
-
-# Averages of unequal numbers of rollouts are not identically distributed.
-OVER_TASKS = {name: bound for name, bound in BOUNDS.items() if bound.non_identical}
-
-
-def bound_over_tasks(
-    name: str | None, returns: Any, support: Any, where: Any, validate: bool, *, capped: bool = False
-) -> tuple[Bound, Sample, dict[str, Any]]:
-    """The bound over tasks with that name, the sample, and in words of an answer what its mean is of, over which tasks.
-
-    The mean over weighted tasks needs b, since weights multiply the distance to it; no mean needs b if averages count
-    only up to a cap (``capped``).
-    """
-    returns = as_successes(returns, support, where, name)
-    needs = bound = mean_bound(name, returns)
-    if not bound.binary:
-        needs_width = (bound.needs_width or isinstance(returns, Weighted)) and not capped
-        needs = Needs(bound.name, needs_width=needs_width, averages=True, weights=True)
-    words = {"quantity": quantity_of(bound.name, returns), **origin_of(returns)}
-    return bound, sample_of(needs, returns, support, where, validate), words
-
-
-def mean_bound(name: str | None, returns: Any) -> Bound:
-    """The bound over tasks with that name; of returns [..., n, 1], one success of each task, the exact one, too."""
-    of_numbers = not isinstance(returns, Histogram | Weighted)
-    of_trials = of_numbers and np.ndim(returns) > 1 and np.shape(returns)[-1] == 1
-    name = default_bound(name, returns if of_trials else ())
-    return CLOPPER_PEARSON if of_trials and name == CLOPPER_PEARSON.name else choose("bound", name, OVER_TASKS)
+from jaxcert.returns._sample import Apart, Sample, numbers_as_sample
 
 
 class Averages(NamedTuple):
@@ -65,7 +30,7 @@ class Averages(NamedTuple):
 
 def averages_of(sample: Sample) -> Averages:
     """The averages of a sample, within a program."""
-    if sample.is_apart:
+    if isinstance(sample.values, Apart):
         return sum_of(*map(averages_of, sample.values))
     data = rollouts_of(sample, binary=False)
     there = in_front(data.valid, sample.num_tasks)

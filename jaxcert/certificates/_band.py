@@ -6,25 +6,24 @@ from typing import Any, Literal
 
 from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound
-from jaxcert.certificates._arguments import (
+from jaxcert.certificates._attained import ATTAINED_LEVELS, GRID, fields_of_band
+from jaxcert.certificates._certificate import Certificate, answer, quantity_of
+from jaxcert.certificates._certify import curve_of_counts
+from jaxcert.certificates._counting import solved
+from jaxcert.certificates._method import BINOMIAL
+from jaxcert.certificates._question import Question
+from jaxcert.certificates._registry import (
     Returns,
-    divided,
+    defaults,
     given_bounds,
     is_auto,
     levels_of,
-    padded_rows,
     prepare_thresholds,
     thresholds_of,
 )
-from jaxcert.certificates._attained import ATTAINED_LEVELS, GRID, fields_of_band
-from jaxcert.certificates._certificate import Certificate, answer, quantity_of
-from jaxcert.certificates._counting import recounted, solved
-from jaxcert.certificates._method import BINOMIAL
-from jaxcert.certificates._question import Question
-from jaxcert.certificates._registry import defaults
 from jaxcert.numerics._calibration import local_level
-from jaxcert.returns._prepared import Support, as_successes, probability
-from jaxcert.returns._sample import Sample, sample_of
+from jaxcert.returns._prepared import Support, as_successes, divided, probability
+from jaxcert.returns._sample import Sample, padded_rows, sample_of
 
 # The kind of band that counts lower bounds: u_k = U(k; n, level), the binomial certificate at a smaller delta.
 EQUAL_LOCAL_LEVELS = "equal_local_levels"
@@ -148,6 +147,6 @@ BAND = Question(
     words="on what share of new tasks is the performance at least a threshold, at all thresholds at once?",
     function=certify_band,
     paired=True,
-    curve=functools.partial(recounted, BINOMIAL),
+    curve=functools.partial(curve_of_counts, method=BINOMIAL),
     missing=Certificate.violated,
 )

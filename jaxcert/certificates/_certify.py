@@ -7,21 +7,24 @@ from typing import Any, Literal
 import numpy as np
 
 from jaxcert._types import Array, Numeric
-from jaxcert.certificates._arguments import (
-    choose,
+from jaxcert._validation import choose
+from jaxcert.certificates._certificate import Certificate, answer, origin_of, quantity_of
+from jaxcert.certificates._counting import solved
+from jaxcert.certificates._method import WITHIN_STRATA, Method
+from jaxcert.certificates._question import Question
+from jaxcert.certificates._registry import (
+    METHODS,
+    OF_WEIGHTED,
+    defaults,
     given_bounds,
     levels_of,
-    padded_rows,
     prepare_thresholds,
+    proven,
     thresholds_of,
 )
-from jaxcert.certificates._certificate import Certificate, answer, origin_of, quantity_of
-from jaxcert.certificates._counting import recounted, solved
-from jaxcert.certificates._question import Question
-from jaxcert.certificates._registry import METHODS, OF_WEIGHTED, defaults, proven
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes
-from jaxcert.returns._sample import sample_of
+from jaxcert.returns._sample import padded_rows, sample_of, sample_of_numbers
 from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Histogram
 
@@ -129,7 +132,7 @@ def certify(
     rows = padded_rows(rounded, sample, *((1,) if adds_up else ()))
     is_even = weighted and weighted.even and (sample.is_full or not chosen.counts_successes)
     if is_even:
-        chosen = dataclasses.replace(chosen, within_strata=chosen.tail is not None)
+        chosen = dataclasses.replace(chosen, tail=chosen.tail and WITHIN_STRATA)
         sample = sample.replace(weights=None)
     chooses = weighted is None or chosen.counts_successes
     delta, beta = levels_of(chosen, delta, beta, sample, validate, chooses=chooses)
@@ -192,9 +195,17 @@ def certify_lower_bounds(
     return answer(Certificate, fields, sample.num_tasks, len(levels), bound="given", method=method)
 
 
-def curve_of_counts(certificate: Certificate, lower_bounds: Array, thresholds: Array) -> Certificate:
-    """``recounted`` by its method."""
-    return recounted(METHODS[certificate.method], certificate, lower_bounds, thresholds)
+def curve_of_counts(
+    certificate: Certificate, lower_bounds: Array, thresholds: Array, *, method: Method | None = None
+) -> Certificate:
+    """The certificate of other lower bounds [n] at thresholds [t], by the same settings; by default by its method."""
+    sample, row = sample_of_numbers(np.asarray(lower_bounds)), np.asarray(thresholds)
+    delta = certificate.delta if certificate.level is None else certificate.level
+    by = method or METHODS[certificate.method]
+    fields = solved(by, None, sample, padded_rows(row, sample), certificate.beta, delta)
+    fields |= {name: getattr(certificate, name) for name in ("delta", "level", "low")}
+    words = {name: getattr(certificate, name) for name in ("bound", "method", "quantity", "question", "simultaneous")}
+    return answer(Certificate, fields, sample.num_tasks, len(row), **words)
 
 
 SAFETY = Question(

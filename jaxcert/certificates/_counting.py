@@ -5,19 +5,16 @@ from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from jaxcert._types import Array, Numeric
+from jaxcert._types import Numeric
 from jaxcert.bounds._bound import Bound, task_bounds
-from jaxcert.certificates._arguments import padded_rows
 from jaxcert.certificates._averages import by_weights, ratios_of
-from jaxcert.certificates._certificate import Certificate, answer
-from jaxcert.certificates._figures import Status, status_where
+from jaxcert.certificates._figures import Status
 from jaxcert.certificates._method import Levels, Method, solve
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import complement_down, complement_up, in_unit, next_down, unit_roundoff
-from jaxcert.returns._sample import Sample, placed, sample_of_numbers
+from jaxcert.returns._sample import Sample, placed
 
 
 def solved(
@@ -31,19 +28,8 @@ def solved(
     return {"thresholds": thresholds, "beta": beta, "delta": delta} | fields
 
 
-def recounted(method: Method, certificate: Certificate, lower_bounds: Array, thresholds: Array) -> Certificate:
-    """The certificate of other lower bounds [n] at thresholds [t], by the same settings."""
-    sample, row = sample_of_numbers(np.asarray(lower_bounds)), np.asarray(thresholds)
-    delta = certificate.delta if certificate.level is None else certificate.level
-    fields = solved(method, None, sample, padded_rows(row, sample), certificate.beta, delta)
-    fields |= {name: getattr(certificate, name) for name in ("delta", "level", "low")}
-    words = {name: getattr(certificate, name) for name in ("bound", "method", "quantity", "question", "simultaneous")}
-    return answer(Certificate, fields, sample.num_tasks, len(row), **words)
-
-
 def _count(method: Method, bound: Bound | None, sample: Sample, thresholds, beta, delta, known) -> dict[str, Any]:
-    fields = (method.count or count_bounds)(method, bound, sample, thresholds, beta, delta, known)
-    return fields | (only_fewer(fields, sample.num_tasks - 1) if method.within_strata else {})
+    return (method.count or count_bounds)(method, bound, sample, thresholds, beta, delta, known)
 
 
 _counted, _counted_soon = jax.jit(_count, static_argnums=(0, 1)), quickly(_count, static_argnums=(0, 1))
@@ -111,13 +97,12 @@ def fields_of_risk(
     }
 
 
-def only_fewer(fields: dict[str, Any], number: Any) -> dict[str, jax.Array]:
-    """Certify nothing from this number of violations on."""
-    beyond = fields["num_violations"] >= number
-    epsilon = jnp.where(beyond, 1.0, fields["epsilon"])
-    vacuous = beyond & (fields["status"] == Status.CERTIFIED.value)
-    status = jnp.where(vacuous, Status.VACUOUS.value, fields["status"]).astype(jnp.int32)
-    return {"epsilon": epsilon, "safety": complement_down(epsilon), "status": status}
+def status_where(says_something: jax.Array, valid: jax.Array, feasible: Any = True, in_range: Any = True) -> jax.Array:
+    """The first of these that applies, int32: invalid input, infeasible, vacuous, out of range, certified."""
+    status = jnp.where(in_range, Status.CERTIFIED.value, Status.OUT_OF_RANGE.value)
+    status = jnp.where(says_something, status, Status.VACUOUS.value)
+    status = jnp.where(feasible, status, Status.INFEASIBLE.value)
+    return jnp.where(valid, status, Status.INVALID_INPUT.value).astype(jnp.int32)
 
 
 # --- the best of a few levels -------------------------------------------------------------------------------------

@@ -10,21 +10,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._types import Array, Numeric
-from jaxcert.bounds._bound import Bound, both_sides, check_complete, task_bounds, upper_bounds
-from jaxcert.certificates._arguments import Returns, bound_for, padded_rows, part_of, thresholds_of
+from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._attained import counted
 from jaxcert.certificates._certificate import answer
-from jaxcert.certificates._counting import reached, valid_rows
+from jaxcert.certificates._counting import reached, status_where, valid_rows
 from jaxcert.certificates._episode import IN_A_ROW, in_a_row
-from jaxcert.certificates._figures import status_where
+from jaxcert.certificates._interval import both_sides, check_complete, upper_bounds
 from jaxcert.certificates._levels import with_level
 from jaxcert.certificates._question import Option, Question, Rows
+from jaxcert.certificates._registry import Returns, bound_for, thresholds_of
 from jaxcert.certificates._suite import SuiteCertificate
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import next_down
 from jaxcert.returns._labels import check_printable
-from jaxcert.returns._prepared import Support, probability
-from jaxcert.returns._sample import Sample, placed, sample_of
+from jaxcert.returns._prepared import Support, part_of, probability
+from jaxcert.returns._sample import Sample, padded_rows, placed, sample_of
 
 # How many levels of Holm's procedure are evaluated at most: one for each number of tasks named so far, or a grid of
 # these.

@@ -15,18 +15,19 @@ from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._answer import ByThreshold
-from jaxcert.certificates._arguments import padded_rows, prepare_thresholds
 from jaxcert.certificates._averages import mean_over_tasks
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import DIFFERENCE_IN_A_ROW, answer, quantity_of
-from jaxcert.certificates._figures import floor_figures, floor_to, nothing, status_where
+from jaxcert.certificates._counting import status_where
+from jaxcert.certificates._figures import floor_figures, floor_to, nothing
 from jaxcert.certificates._question import COUNTED, Option, Question, Rows
+from jaxcert.certificates._registry import prepare_thresholds
 from jaxcert.numerics._batches import as_memory_allows, in_front
 from jaxcert.numerics._elementary import exp, log, quotient
 from jaxcert.numerics._rounding import at_least, cast, complement_up, unit_roundoff
 from jaxcert.returns._paired import Paired, refuse_mask
 from jaxcert.returns._prepared import as_successes, is_successes, probability
-from jaxcert.returns._sample import Needs, Sample, placed, sample_of
+from jaxcert.returns._sample import Needs, Sample, padded_rows, placed, sample_of
 from jaxcert.returns.summaries import Histogram
 
 

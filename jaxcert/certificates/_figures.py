@@ -4,8 +4,6 @@ import decimal
 import enum
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 
@@ -44,14 +42,6 @@ _ADVICE = {
 
 # The names of the codes, in their order.
 STATUSES = [status.name.lower() for status in Status]
-
-
-def status_where(says_something: jax.Array, valid: jax.Array, feasible: Any = True, in_range: Any = True) -> jax.Array:
-    """The first of these that applies, int32: invalid input, infeasible, vacuous, out of range, certified."""
-    status = jnp.where(in_range, Status.CERTIFIED.value, Status.OUT_OF_RANGE.value)
-    status = jnp.where(says_something, status, Status.VACUOUS.value)
-    status = jnp.where(feasible, status, Status.INFEASIBLE.value)
-    return jnp.where(valid, status, Status.INVALID_INPUT.value).astype(jnp.int32)
 
 
 def floor_to(value: float, digits: int) -> str:

@@ -17,7 +17,7 @@ from jaxcert.bounds._bound import task_bounds
 from jaxcert.certificates._anytime import EVERY_MOMENT, at_every_moment
 from jaxcert.certificates._attained import Tried, counted
 from jaxcert.certificates._averages import Solve, by_weights, ratios_of
-from jaxcert.certificates._counting import any_of, best_of, fields_of_best, only_fewer, where_smallest
+from jaxcert.certificates._counting import any_of, best_of, fields_of_best, where_smallest
 from jaxcert.certificates._levels import (
     LEVELS,
     LEVELS_WITH_WEIGHTS,
@@ -28,7 +28,7 @@ from jaxcert.certificates._levels import (
     together,
     too_few,
 )
-from jaxcert.certificates._method import TAIL, Levels, Method, solve, table_of
+from jaxcert.certificates._method import Levels, Method, Tail, solve, table_of
 from jaxcert.certificates._required_metrics import Metric
 from jaxcert.certificates._soft import SOFT, evidence, fields_of_evidence, least_evidence
 from jaxcert.certificates._suite_counts import Passes, allowances
@@ -53,11 +53,11 @@ def solved_together(
         least = least_evidence(most, np.dtype(delta.dtype))
         return _weighed(*placed((metrics, beta, delta, least))) | {"level": beta}
     given = None if isinstance(beta, Levels) else beta
-    fields = _counted(method, listed, *placed((metrics, _tried(metrics, beta, delta, listed), given, delta)))
+    fields = _counted(method, listed, *placed((metrics, _tried(method, metrics, beta, delta, listed), given, delta)))
     return fields | ({} if given is None else {"level": beta})
 
 
-def _tried(metrics: list[Metric], beta: Any, delta: Any, listed: bool) -> Tried:
+def _tried(method: Method, metrics: list[Metric], beta: Any, delta: Any, listed: bool) -> Tried:
     """How tasks may pass: at a given level, the three of "auto", or the four of successes, with their shares of delta.
 
     A task has to pass each requirement in the same way. Each metric has its own numbers of successes, if all its tasks
@@ -79,8 +79,8 @@ def _tried(metrics: list[Metric], beta: Any, delta: Any, listed: bool) -> Tried:
         # Ways with the same numbers of successes, and without a bound, are one.
         xp = np if all(isinstance(row, np.ndarray) for row in rows) else jnp
         betas, deltas = levels, delta * together(xp.stack(rows), shares)
-    known = all(each.has_one_level for each in metrics) and not (listed or weighted)
-    table = table_of(TAIL, int(first.num_tasks), first.tasks[-1], deltas) if known else None
+    known = all(each.has_one_level for each in metrics) and method.tail and not (listed or weighted)
+    table = table_of(method.tail, int(first.num_tasks), first.tasks[-1], deltas) if known else None
     return Tried(enough, deltas, table, betas)
 
 
@@ -107,7 +107,7 @@ def _counted(
         history = jnp.where(jnp.isfinite(_row(metrics)), history, 1.0)
         found = violations, history[..., -1, :], jnp.broadcast_to(jnp.asarray(beta), violations.shape)
     else:
-        by = by_weights(first) if weighted else _by_count(n, tried.table) if one_level else by_coins
+        by = by_weights(first) if weighted else _by_count(method.tail, n, tried.table) if one_level else by_coins
         bad_task |= ~ratios_of(first)[1] if weighted else False
         passed, valid = passed | ~there[..., None], in_unit(delta)
         every = jnp.where(there[..., None], level, 1.0 if by is by_coins else 0.0)
@@ -117,7 +117,7 @@ def _counted(
     best = best_of(*found, ~passes & there[..., None, :, None])
     row = jax.tree.map(lambda each: each[..., None], best._replace(missed=None))
     fields = fields_of_best(row, _row(metrics), beta, delta, n, any_of(bad_task, n))
-    fields = _as_one(fields | (only_fewer(fields, n - 1) if method.within_strata else {}))
+    fields = _as_one(fields)
     good = jnp.zeros_like(fields["num_valid"])
     if allowance is not None:  # nothing where nothing is certified, as for invalid input
         good = jnp.where(fields["safety"] > 0, fields["num_valid"] - where_smallest(found[1], allowance), good)
@@ -155,13 +155,13 @@ def _passed(
     return passed, jnp.broadcast_to(each_level, shape).astype(tried.deltas.dtype), (found.successes < 0)[..., None]
 
 
-def _by_count(n: Any, table: Any) -> Solve:
+def _by_count(tail: Tail, n: Any, table: Any) -> Solve:
     """The risk of new tasks, if all have the same levels."""
 
     def by_count(passed: jax.Array, level: jax.Array, deltas: jax.Array) -> jax.Array:
         k, ways = too_few(passed), np.arange(passed.shape[-1], dtype=np.int32)
         worst = jnp.broadcast_to(jnp.max(level, axis=-2), k.shape)
-        return solve(TAIL, k, n, worst, deltas, table, size=passed.shape[-2], row=ways).epsilon
+        return solve(tail, k, n, worst, deltas, table, size=passed.shape[-2], row=ways).epsilon
 
     return by_count
 

@@ -1,5 +1,6 @@
 """The share of new tasks with a given performance, from below and from above."""
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import Any
@@ -10,17 +11,18 @@ import numpy as np
 
 from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_open_unit, is_concrete
-from jaxcert.bounds._bound import Bound, both_sides, check_complete, task_bounds, upper_bounds
-from jaxcert.certificates._arguments import bound_for, levels_of, padded_rows, part_of, thresholds_of
+from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._certificate import Certificate, Status, answer, quantity_of
 from jaxcert.certificates._counting import bad_levels, count_violations, fields_of_bounds
 from jaxcert.certificates._method import BINOMIAL, TAIL, solve, table_of
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows
+from jaxcert.certificates._registry import bound_for, levels_of, thresholds_of
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Support, probability
-from jaxcert.returns._sample import Sample, placed, sample_of_numbers
+from jaxcert.returns._prepared import Needs, Support, part_of, probability
+from jaxcert.returns._sample import Sample, padded_rows, placed, sample_of, sample_of_numbers
+from jaxcert.returns.summaries import Histogram
 
 # The usual level of upper bounds: compared with 0.05 it says more where few tasks are bad, and hardly less elsewhere.
 _USUAL_UPPER = 0.02
@@ -133,6 +135,43 @@ def _curve(certificate: Certificate, lower_bounds: Array, levels: np.ndarray) ->
     lower, negated = (sample_of_numbers(np.asarray(each)) for each in (lower_bounds, -certificate.upper_bounds))
     words = {"bound": certificate.bound, "quantity": certificate.quantity}
     return _of_both(None, lower, negated, np.asarray(levels), settings, **words)
+
+
+# --- upper bounds, from reflected returns -----------------------------------------------------------------------------
+
+
+def check_complete(complete: bool) -> None:
+    """Raise ValueError unless the returns are declared to belong to whole rollouts."""
+    if complete is not True:
+        raise ValueError(
+            f"complete is {complete!r}; expected True, which declares that each return is that of a whole rollout: on "
+            "prefixes an upper bound on the mean return is none on the performance (certify needs no such thing)"
+        )
+
+
+def both_sides(
+    needs: Needs, returns: Any, support: Support | None, where: Any, validate: bool
+) -> tuple[Sample, Sample]:
+    """The returns rounded down, and what is reflected rounded down: -X, or B minus A; binary ones are not reflected."""
+    if isinstance(returns, Histogram):
+        raise ValueError("returns are a summary, which cannot be reflected for upper bounds; expected an array")
+    if isinstance(returns, Paired):
+        sample = sample_of(needs, returns, support, where, validate)
+        return sample, sample_of(needs, returns.swapped, support, where, validate)
+    needs = dataclasses.replace(needs, needs_width=True)
+    sample = sample_of(needs, returns, support, where, validate)
+    raised = sample_of(needs, returns, support, where, validate, side="up")
+    return sample, raised if needs.binary else raised.reflected
+
+
+def upper_bounds(bound: Bound | None, other: Sample, beta: jax.Array, lower: jax.Array) -> jax.Array:
+    """Upper bounds [..., n] at level beta, within a program, from the second of ``both_sides``, or from negated bounds.
+
+    They are infinite where there is no lower bound.
+    """
+    binary = bound is not None and bound.binary
+    found = task_bounds(bound, other.failing if binary else other, beta)
+    return jnp.where(jnp.isneginf(lower), jnp.inf, complement_up(found) if binary else -found)
 
 
 INTERVAL = Question(

@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.certificates._arguments import part_of
 from jaxcert.certificates._averages import Solve
 from jaxcert.certificates._counting import Best, best_of
 from jaxcert.numerics._batches import in_blocks, kept_rows
@@ -19,6 +18,7 @@ from jaxcert.numerics._coins import coins_limit
 from jaxcert.numerics._root import halved
 from jaxcert.numerics._rounding import complement_down, unit_roundoff
 from jaxcert.numerics._tails import tail_up
+from jaxcert.returns._prepared import part_of
 
 # Near which levels the numbers of successes are, with the normal quantiles of 1 minus them. Docs/tightness.md compares
 # them with the best number in hindsight.

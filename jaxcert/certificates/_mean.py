@@ -10,29 +10,29 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._types import Array, Numeric
+from jaxcert._validation import choose
 from jaxcert.bounds._bound import Bound, finish
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._answer import Answer
-from jaxcert.certificates._arguments import Returns
-from jaxcert.certificates._averages import bound_over_tasks, capped_mean
+from jaxcert.certificates._averages import capped_mean
 from jaxcert.certificates._batch_axes import STATIC, along
-from jaxcert.certificates._certificate import Status, answer, new_task_from, of_two
-from jaxcert.certificates._figures import (
-    LISTED,
-    REWEIGHTED,
-    SAMPLED,
-    ceil_figures,
-    floor_figures,
-    nothing,
-    status_where,
-)
+from jaxcert.certificates._certificate import Status, answer, new_task_from, of_two, origin_of, quantity_of
+from jaxcert.certificates._counting import status_where
+from jaxcert.certificates._figures import LISTED, REWEIGHTED, SAMPLED, ceil_figures, floor_figures, nothing
 from jaxcert.certificates._question import FREQUENCIES, MEAN_ROWS, Question
+from jaxcert.certificates._registry import Returns, default_bound
 from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import next_down, next_up, unit_roundoff
-from jaxcert.returns._prepared import Support, probability
-from jaxcert.returns._sample import Sample, placed
+from jaxcert.returns._prepared import Support, as_successes, probability
+from jaxcert.returns._sample import Needs, Sample, placed, sample_of
 from jaxcert.returns._weighted import Weighted
+from jaxcert.returns.summaries import Histogram
+
+# Averages of unequal numbers of rollouts are not identically distributed.
+OVER_TASKS = {name: bound for name, bound in BOUNDS.items() if bound.non_identical}
 
 
 @jax.tree_util.register_dataclass
@@ -133,6 +133,31 @@ def certify_mean(
     """
     found, sample, words = bound_over_tasks(bound, returns, support, where, validate)
     return certified_mean(found, sample, delta, validate, **words, question="mean")
+
+
+def bound_over_tasks(
+    name: str | None, returns: Any, support: Any, where: Any, validate: bool, *, capped: bool = False
+) -> tuple[Bound, Sample, dict[str, Any]]:
+    """The bound over tasks with that name, the sample, and in words of an answer what its mean is of, over which tasks.
+
+    The mean over weighted tasks needs b, since weights multiply the distance to it; no mean needs b if averages count
+    only up to a cap (``capped``).
+    """
+    returns = as_successes(returns, support, where, name)
+    needs = bound = mean_bound(name, returns)
+    if not bound.binary:
+        needs_width = (bound.needs_width or isinstance(returns, Weighted)) and not capped
+        needs = Needs(bound.name, needs_width=needs_width, averages=True, weights=True)
+    words = {"quantity": quantity_of(bound.name, returns), **origin_of(returns)}
+    return bound, sample_of(needs, returns, support, where, validate), words
+
+
+def mean_bound(name: str | None, returns: Any) -> Bound:
+    """The bound over tasks with that name; of returns [..., n, 1], one success of each task, the exact one, too."""
+    of_numbers = not isinstance(returns, Histogram | Weighted)
+    of_trials = of_numbers and np.ndim(returns) > 1 and np.shape(returns)[-1] == 1
+    name = default_bound(name, returns if of_trials else ())
+    return CLOPPER_PEARSON if of_trials and name == CLOPPER_PEARSON.name else choose("bound", name, OVER_TASKS)
 
 
 def certified_mean(

@@ -96,9 +96,6 @@ class Method:
     chooses_valid: bool = False  # whether ``num_valid`` says more than n - k
     bound: Bound | None = None  # the only bound that it uses, if it counts no lower bounds
     summaries: bool = True  # whether a summary of the returns suffices
-    # Whether tasks were drawn within strata, so that the number of violations is a sum of unequal coins. Its tail is at
-    # most a binomial one of at most ``MOST_DELTA``, unless this includes all tasks or all but one.
-    within_strata: bool = False
 
     @property
     def counts_successes(self) -> bool:
@@ -268,6 +265,9 @@ def _finish(risk: jax.Array, k: jax.Array, n: jax.Array, beta: jax.Array) -> Sol
 
 
 TAIL = Tail(lambda k, n, beta, delta: upper_risk(k, n, delta), _finish)
+# Of tasks drawn within strata: violations are a sum of unequal coins, whose tail is at most a binomial one of at most
+# ``MOST_DELTA``, unless this includes all tasks or all but one.
+WITHIN_STRATA = Tail(lambda k, n, beta, delta: jnp.where(k < n - 1, upper_risk(k, n, delta), 1.0), _finish)
 
 # Near 0.05, 0.25 and 0.6: more levels cost about as much in delta as they gain (benchmarks/tightness/levels.py).
 BINOMIAL = Method("binomial", TAIL, choice=(3 / 64, 1 / 4, 5 / 8), zero_beta=True, free_beta=True)

@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_finite, is_concrete
-from jaxcert.certificates._arguments import Returns
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import certify, curve_of_counts
 from jaxcert.certificates._episode import MEAN_IN_A_ROW, all_in_a_row
 from jaxcert.certificates._mean import MeanCertificate, certify_mean
 from jaxcert.certificates._question import COUNTED, FREQUENCIES, MEAN_ROWS, Option, Question, Rows
+from jaxcert.certificates._registry import Returns
 from jaxcert.returns._paired import paired
 from jaxcert.returns._prepared import Support
 from jaxcert.returns._strata import stratified

@@ -12,17 +12,18 @@ from jaxcert._types import Array, Numeric
 from jaxcert._validation import require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._answer import Answer
-from jaxcert.certificates._arguments import part_of
-from jaxcert.certificates._averages import Averages, averages_of, mean_bound, mean_over_tasks, sum_of
+from jaxcert.certificates._averages import Averages, averages_of, mean_over_tasks, sum_of
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import answer
-from jaxcert.certificates._figures import nothing, status_where
+from jaxcert.certificates._counting import status_where
+from jaxcert.certificates._figures import nothing
+from jaxcert.certificates._mean import mean_bound
 from jaxcert.certificates._question import NO_ROWS, Question
 from jaxcert.numerics._rounding import cast, in_unit, is_zero, next_down
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._differences import apart
 from jaxcert.returns._paired import refuse_summary
-from jaxcert.returns._prepared import Support, as_successes, probability
+from jaxcert.returns._prepared import Support, as_successes, part_of, probability
 from jaxcert.returns._sample import Apart, Needs, Sample, placed, sample_of
 
 

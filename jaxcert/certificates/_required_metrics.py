@@ -11,9 +11,9 @@ import numpy as np
 from jaxcert._validation import check_finite, is_concrete, warn
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._anytime import EVERY_MOMENT
-from jaxcert.certificates._arguments import bound_for
 from jaxcert.certificates._batch_axes import STATIC
 from jaxcert.certificates._levels import Enough, usual_enough
+from jaxcert.certificates._registry import bound_for
 from jaxcert.certificates._soft import SOFT
 from jaxcert.numerics._rounding import cast_host, complement_up, known
 from jaxcert.returns._paired import Paired

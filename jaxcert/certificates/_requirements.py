@@ -8,17 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._types import Array, Numeric
-from jaxcert._validation import is_concrete
+from jaxcert._validation import choose, is_concrete
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._anytime import EVERY_MOMENT
-from jaxcert.certificates._arguments import choose, levels_of
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._certificate import A_MINUS_B, answer, origin_of
 from jaxcert.certificates._figures import LISTED
 from jaxcert.certificates._intersection import solved_together
-from jaxcert.certificates._method import BINOMIAL
+from jaxcert.certificates._method import BINOMIAL, WITHIN_STRATA
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, FREQUENCIES, Option, Question, Rows
-from jaxcert.certificates._registry import OF_WEIGHTED, proven
+from jaxcert.certificates._registry import OF_WEIGHTED, levels_of, proven
 from jaxcert.certificates._required_metrics import check_declared, metrics_of
 from jaxcert.certificates._requirements_certificate import SIDES, RequirementsCertificate
 from jaxcert.certificates._soft import SOFT
@@ -59,8 +58,8 @@ def certify_requirements(
             order; the number of rollouts may differ. Or of each two policies, ``paired``: the requirements are then of
             A minus B, with the support of the returns of both. Or all of them with weights of the tasks, ``weighted``,
             or on tasks from strata, ``stratified``.
-        requirements: by the name of each metric ``at_least``, ``at_most`` or ``between``, with the support of returns
-            that are no successes; or lines such as "reward >= 300 in 0 1000", "success >= 0.9".
+        requirements: by the name of each metric ``at_least`` or ``at_most``, or a ``Requirement`` with both ends, with
+            the support of returns that are no successes; or lines such as "reward >= 300 in 0 1000", "success >= 0.9".
         delta: failure probability, in (0, 1); a scalar.
         beta: level of each bound, in (0, 1); a scalar. For "binomial" 0.05 by default, and "auto" takes the best of
             three levels. For "attained" what no level must exceed; by default the best of four is taken. For "soft" as
@@ -132,11 +131,11 @@ def required(
         choose("method", name, OF_WEIGHTED)
         if weights.even and (chosen is SOFT or all(each.has_one_level for each in metrics)):
             metrics[0] = dataclasses.replace(metrics[0], sample=metrics[0].sample.replace(weights=None))
-            chosen = dataclasses.replace(chosen, within_strata=True) if chosen.tail else chosen
+            chosen = dataclasses.replace(chosen, tail=chosen.tail and WITHIN_STRATA)
         else:
             name = f"weighted_{name}"
     delta, level = levels_of(chosen, delta, beta, common, validate, chooses=chooses)
-    used = proven(delta, validate) if chosen.within_strata else delta
+    used = proven(delta, validate) if chosen.tail is WITHIN_STRATA else delta
     fields = solved_together(chosen, metrics, None if listed else level, used, listed=listed) | {"delta": delta}
     ends, bounds = [each.support or (0, 1) for each in sides], [each.bound for each in metrics]
     rows = {

@@ -10,7 +10,6 @@ import numpy as np
 
 from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, finish, task_bounds
-from jaxcert.certificates._arguments import Returns, as_row, is_auto, levels_of, padded_rows, part_of
 from jaxcert.certificates._attained import (
     ATTAINED,
     NUM_NUMBERS,
@@ -35,14 +34,14 @@ from jaxcert.certificates._counting import (
 from jaxcert.certificates._levels import LEVELS, delta_shares
 from jaxcert.certificates._method import BINOMIAL, TAIL, USUAL_BETA, Method, inflate, searched, solve, table_of
 from jaxcert.certificates._question import Question, Rows
-from jaxcert.certificates._registry import defaults
+from jaxcert.certificates._registry import Returns, as_row, defaults, is_auto, levels_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import complement_down, in_unit, unit_roundoff
 from jaxcert.numerics._tails import limit
-from jaxcert.returns._prepared import Support, as_successes, probability
-from jaxcert.returns._sample import Sample, placed, sample_of
+from jaxcert.returns._prepared import Support, as_successes, part_of, probability
+from jaxcert.returns._sample import Sample, padded_rows, placed, sample_of
 
 
 def allowed_counts(

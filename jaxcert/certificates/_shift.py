@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._types import Numeric
-from jaxcert._validation import as_numbers, is_concrete, is_traced, kind_of, refuse, require_real
-from jaxcert.certificates._arguments import choose
+from jaxcert._validation import as_numbers, choose, is_concrete, is_traced, kind_of, refuse, require_real
 from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._binomial_kernel import deviance

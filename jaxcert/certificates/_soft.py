@@ -48,7 +48,7 @@ def _against(data: Rollouts, threshold: jax.Array) -> jax.Array:
         logs = [log(factor(bet, ratio_of(excess, width))) for bet in BETS]  # bets have few digits
         return tuple((term, jnp.abs(term)) for term in logs)
 
-    sums = data.sum(terms, many=True)
+    sums = data.sum(terms)
     u = unit_roundoff(data.x.dtype)
     # The logarithm (3 u), this difference and its terms in proportion to the size; a factor by 6 u.
     relative, each = sum_error(data.x.shape[-1], data.x.dtype) + 8 * u, 8 * u * data.num_rollouts

@@ -12,20 +12,20 @@ import numpy as np
 from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._answer import ByThreshold
-from jaxcert.certificates._arguments import Returns, bound_for, padded_rows, thresholds_of
 from jaxcert.certificates._attained import Tried
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import answer, with_article
-from jaxcert.certificates._counting import valid_rows, where_smallest
+from jaxcert.certificates._counting import status_where, valid_rows, where_smallest
 from jaxcert.certificates._episode import IN_A_ROW, in_a_row
-from jaxcert.certificates._figures import LISTED, floor_figures, nothing, of_tasks, status_where
+from jaxcert.certificates._figures import LISTED, floor_figures, nothing, of_tasks
 from jaxcert.certificates._question import Question, Rows
+from jaxcert.certificates._registry import Returns, bound_for, thresholds_of
 from jaxcert.certificates._suite_counts import LEVELS, allowances, passes, tried_for
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
 from jaxcert.returns._labels import quoted
 from jaxcert.returns._prepared import Support, probability
-from jaxcert.returns._sample import Sample, placed, sample_of
+from jaxcert.returns._sample import Sample, padded_rows, placed, sample_of
 
 
 @jax.tree_util.register_dataclass

@@ -17,7 +17,6 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound, task_bounds
-from jaxcert.certificates._arguments import part_of
 from jaxcert.certificates._attained import Tried, counted
 from jaxcert.certificates._counting import reached
 from jaxcert.certificates._levels import known_enough, near, together
@@ -25,6 +24,7 @@ from jaxcert.certificates._method import Tail, table_of
 from jaxcert.numerics._batches import in_blocks, in_front
 from jaxcert.numerics._coins import coins_allowed, equal_coins_allowed
 from jaxcert.numerics._rounding import complement_down, in_unit
+from jaxcert.returns._prepared import part_of
 from jaxcert.returns._sample import Sample
 
 # Four levels at equal shares of delta. In simulated lists of 10 to 200 tasks they certify 2.5 % of the tasks fewer, on

@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert._types import Array, Numeric
+from jaxcert._validation import choose
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Rollouts, finish, rollouts_of
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._arguments import Returns, choose, default_bound
 from jaxcert.certificates._attained import counted
 from jaxcert.certificates._averages import mean_over_tasks
 from jaxcert.certificates._certificate import answer, quantity_of
@@ -20,6 +20,7 @@ from jaxcert.certificates._figures import LISTED
 from jaxcert.certificates._mean import MeanCertificate, mean_fields
 from jaxcert.certificates._method import MOST_DELTA
 from jaxcert.certificates._question import MEAN_ROWS, Question
+from jaxcert.certificates._registry import Returns, default_bound
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._bets import factor, goal_up
 from jaxcert.numerics._elementary import quotient

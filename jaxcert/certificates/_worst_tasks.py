@@ -13,13 +13,13 @@ from jaxcert._types import Array, Numeric
 from jaxcert._validation import as_numbers, is_concrete, kind_of, refuse, require_real
 from jaxcert.bounds._bound import finish
 from jaxcert.certificates._answer import ByThreshold
-from jaxcert.certificates._arguments import Returns, as_row
-from jaxcert.certificates._averages import bound_over_tasks
 from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import EXPECTED_RETURN, Certificate, Status
-from jaxcert.certificates._figures import ceil_figures, floor_figures, floor_to, nothing, status_where
-from jaxcert.certificates._mean import MeanCertificate, certified_mean
+from jaxcert.certificates._counting import status_where
+from jaxcert.certificates._figures import ceil_figures, floor_figures, floor_to, nothing
+from jaxcert.certificates._mean import MeanCertificate, bound_over_tasks, certified_mean
 from jaxcert.certificates._question import FREQUENCIES, MEAN_ROWS, Option, Question
+from jaxcert.certificates._registry import Returns, as_row
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import in_unit, known, unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum

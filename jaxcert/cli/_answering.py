@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import typer
 
-from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._episode import IN_A_ROW
 from jaxcert.certificates._question import Question
+from jaxcert.certificates._registry import default_bound
 from jaxcert.cli import _console
 from jaxcert.cli._reading import as_stated
 from jaxcert.cli._request import Answer, Request, check_listed, settings_of

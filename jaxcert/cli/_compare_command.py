@@ -100,8 +100,9 @@ def _asked(request: Request) -> dict[str, Any]:
     """The questions about the policies; ValueError for options of two policies or of other questions."""
     asking, of_order = request.asking, _of_order(request.asking)
     kind, own = ("the order alone", {"question"}) if of_order else ("a leaderboard", {"threshold", "mean"})
-    taken, outputs = {"support", "delta", "listed", "options", *own}, {"json": of_order and request.outputs.json}
-    for name, value in {**asking._asdict(), **asking.options, **outputs}.items():
+    taken = {"support", "delta", "listed", "options", *own}
+    others = {"json": of_order and request.outputs.json, "strata": request.roles["strata"]}
+    for name, value in {**asking._asdict(), **asking.options, **others}.items():
         if value is not None and value is not False and name not in taken:
             raise ValueError(f"--{name.replace('_', '-')} is given, which {kind} does not take")
     if asking.delta is not None:

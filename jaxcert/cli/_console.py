@@ -10,10 +10,10 @@ import numpy as np
 
 from jaxcert.bounds import betting
 from jaxcert.certificates import Status, ceil_figures, confidence
-from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._question import MEAN_ROWS, Question
+from jaxcert.certificates._registry import AUTO
 from jaxcert.cli._reading import told
 from jaxcert.cli._request import Answer, Request
 from jaxcert.planning._advice import misses

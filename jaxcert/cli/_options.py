@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_type_hints
 import typer
 from typer.models import ParameterInfo
 
-from jaxcert.certificates._arguments import AUTO
+from jaxcert.certificates._registry import AUTO
 from jaxcert.tables._roles import Columns, Roles
 
 Command = Callable[..., None]

@@ -7,9 +7,8 @@ import numpy as np
 
 from jaxcert import bounds
 from jaxcert._types import Array
-from jaxcert._validation import as_numbers, check_number
+from jaxcert._validation import as_numbers, check_number, choose
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._registry import METHODS
 from jaxcert.diagnostics._dependence import Sample, common_seeds, constant_tasks, equal_tasks, repeated_rollouts, trend
 from jaxcert.returns._checks import check_returns

@@ -21,14 +21,15 @@ from jaxcert.monitoring._monitor_declared import (
     read_task,
 )
 from jaxcert.monitoring._monitor_state import Evidence, MonitorState, Row, Task, check_tasks, evidence, rows_after
+from jaxcert.tables._entries import as_seen
 
 
 class _Known(NamedTuple):
-    """The contents of a monitor: the declaration, the state, and the row of each task by its label."""
+    """The contents of a monitor: the declaration, the state, and the row of each task by its label as it is seen."""
 
     declared: Declared
     state: MonitorState
-    rows: dict[str, Row]
+    rows: dict[Any, Row]
 
 
 class Monitor:
@@ -172,9 +173,9 @@ class Monitor:
 
     def _new(self, given: list[Task]) -> list[Task]:
         """The tasks that are not recorded yet."""
-        known, new = self._file.value.rows, dict[str, Task]()
+        known, new = self._file.value.rows, dict[Any, Task]()
         for task in given:
-            before = known.get(task.label) or new.setdefault(task.label, task)
+            before = known.get(as_seen(task.label)) or new.setdefault(as_seen(task.label), task)
             if before.returns != task.returns:
                 raise ValueError(
                     f"task {task.label} is recorded with returns {_few(before.returns)}; expected the same, not "
@@ -188,14 +189,15 @@ def _after(before: _Known | None, entries: Iterator[Mapping[str, Any]]) -> _Know
     if before is None:
         declared = declared_in(next(entries, None), {FORMAT: Declared.from_json})
         before = _Known(declared, declared.state(), {})
-    tasks: dict[str, Task] = {}
+    tasks: dict[Any, Task] = {}
     for task in map(read_task, entries):
         check_tasks(before.state.test, [task])
-        if task.label in tasks or task.label in before.rows:
+        seen = as_seen(task.label)
+        if seen in tasks or seen in before.rows:
             raise ValueError(f"the task {task.label!r:.40} occurs twice; expected each task once")
-        tasks[task.label] = task
+        tasks[seen] = task
     state, rows = rows_after(before.state, list(tasks.values()), len(before.rows))
-    return _Known(before.declared, state, before.rows | {row.label: row for row in rows})
+    return _Known(before.declared, state, before.rows | {as_seen(row.label): row for row in rows})
 
 
 def _few(returns: tuple[float, ...]) -> str:

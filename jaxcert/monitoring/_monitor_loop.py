@@ -6,7 +6,7 @@ import numpy as np
 
 from jaxcert._types import Array, Numeric
 from jaxcert._validation import is_concrete, require_real
-from jaxcert.bounds._bound import check_complete
+from jaxcert.certificates._interval import check_complete
 from jaxcert.monitoring._monitor_state import MonitorState, advance
 from jaxcert.monitoring._task_test import as_returns, check_possible, prepare_test, score_down
 from jaxcert.numerics._bets import goal_up

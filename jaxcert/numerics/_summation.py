@@ -85,8 +85,8 @@ def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
 
 # The terms are evaluated on _TERMS parts, each with a copy of their code. Sums of sums are cheap and use _PARTS parts;
 # each level of the tree is a loop of its own, which costs some 20 ms to compile on a CPU and a launch on a GPU. From
-# _LAST sums on, pairs are added until at most _FEW are left.
-_TERMS, _PARTS, _LAST, _FEW = 4, 16, 32, 3
+# _LAST sums on, all are added in pairs at once.
+_TERMS, _PARTS, _LAST = 4, 16, 32
 # Rows of at most so many terms are added one by one, if there are so many of all: a loop over a row is too short for
 # vectors, but where there are few rows, that costs more to compile than it saves.
 _SHORT, _ALL = 16, 2**15
@@ -100,7 +100,7 @@ def tree_sum(x: jax.Array) -> jax.Array:
     return tree_sum_of(lambda part: part, x)
 
 
-def tree_sum_of(term: Callable[..., Sums], *arrays: jax.Array, many: bool = False) -> Sums:
+def tree_sum_of(term: Callable[..., Sums], *arrays: jax.Array) -> Sums:
     """Sum of ``term(*arrays)``, an array or a tuple of arrays, over the last axis, as a tree of additions.
 
     A sum of r terms in any order has an error of at most (r - 1) u sum|x|; XLA leaves the order of a reduction open, so
@@ -109,19 +109,16 @@ def tree_sum_of(term: Callable[..., Sums], *arrays: jax.Array, many: bool = Fals
 
     The term is evaluated on each part, so that one loop over the data computes and adds any term. On the CPU, XLA does
     this for a plain reduction only if nothing is selected or masked, and is ten times slower otherwise.
-
-    ``many``: a larger program has thousands of sums. They then end in additions of pairs, since a reduction of a few
-    numbers takes some 100 ns on a CPU.
     """
 
     def total(*groups: list[jax.Array]) -> Sums:
         terms = [term(*parts) for parts in zip(*groups, strict=True)]
         return jax.tree.map(lambda *values: in_pairs(jnp.add, list(values)), *terms)
 
-    return tree_sum_of_groups(total, *arrays, many=many)
+    return tree_sum_of_groups(total, *arrays)
 
 
-def tree_sum_of_groups(total: Callable[..., Sums], *arrays: jax.Array, many: bool = False) -> Sums:
+def tree_sum_of_groups(total: Callable[..., Sums], *arrays: jax.Array) -> Sums:
     """``tree_sum_of`` for terms that are cheaper to add in groups, such as logarithms.
 
     ``total`` takes a list of parts of each array, and returns the sum of their terms, element by element.
@@ -133,7 +130,7 @@ def tree_sum_of_groups(total: Callable[..., Sums], *arrays: jax.Array, many: boo
         return jax.tree.map(lambda *sums: in_pairs(jnp.add, list(sums))[..., 0], *groups)
     # Otherwise XLA fuses the next cut into the terms, and computes costly ones repeatedly or stores them in full.
     sums = jax.lax.optimization_barrier(_add_parts(total, _TERMS, *arrays))
-    return jax.tree.map(functools.partial(_add_all, many=many), sums)
+    return jax.tree.map(_add_all, sums)
 
 
 def has_short_rows(x: jax.Array) -> bool:
@@ -148,17 +145,11 @@ def by_column(x: jax.Array) -> jax.Array:
     return jnp.swapaxes(jax.lax.optimization_barrier(jnp.swapaxes(x, -1, -2)), -1, -2)
 
 
-def _add_all(x: jax.Array, *, many: bool) -> jax.Array:
-    m = x.shape[-1]
-    # The sum ends in a reduction, since XLA would copy plain additions into each function of the sum.
-
-    if m <= _FEW:
-        return x.sum(axis=-1)
-    if many and m <= _LAST:
-        return in_pairs(jnp.add, [x[..., i] for i in range(m)])
-    parts = _PARTS if m > _LAST else m // 2
-    rest = jax.lax.optimization_barrier(_add_parts(functools.partial(in_pairs, jnp.add), parts, x))
-    return _add_all(rest, many=many)
+def _add_all(x: jax.Array) -> jax.Array:
+    m, add_pairs = x.shape[-1], functools.partial(in_pairs, jnp.add)
+    if m <= _LAST:
+        return add_pairs([x[..., i] for i in range(m)])
+    return _add_all(jax.lax.optimization_barrier(_add_parts(add_pairs, _PARTS, x)))
 
 
 def _add_parts(total: Callable[..., Sums], parts: int, *arrays: jax.Array) -> Sums:
@@ -173,15 +164,11 @@ def _add_parts(total: Callable[..., Sums], parts: int, *arrays: jax.Array) -> Su
 
 
 def sum_error(m: int, dtype: jnp.dtype) -> float:
-    """The relative error of ``tree_sum_of`` over m terms of one sign: |computed - exact| <= sum_error * exact.
-
-    It is the error of sums that end in a reduction. They are at least as deep as sums that end in pairs.
-    """
+    """The relative error of ``tree_sum_of`` over m terms of one sign: |computed - exact| <= sum_error * exact."""
     additions, left = _depth(m, _TERMS)
-    while left > _FEW:
-        more, left = _depth(left, _PARTS if left > _LAST else left // 2)
+    while left > 1:
+        more, left = _depth(left, _PARTS if left > _LAST else left)
         additions += more
-    additions += max(left - 1, 0)
     u = unit_roundoff(dtype)
     return additions * u / (1 - additions * u)
 

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from jaxcert._types import Numeric
-from jaxcert._validation import check_count, check_finite, check_open_unit, is_concrete, kind_of
+from jaxcert._validation import check_count, check_finite, check_open_unit, choose, is_concrete, kind_of
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, Status
-from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._method import BINOMIAL

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxcert._validation import check_count, check_open_unit
-from jaxcert.certificates._arguments import choose
+from jaxcert._validation import check_count, check_open_unit, choose
 from jaxcert.planning._designs import DESIGNS, Kind, Wish
 
 # Columns of a table where some design has them.

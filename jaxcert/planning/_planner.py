@@ -5,10 +5,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 from jaxcert._types import Array
-from jaxcert._validation import check_number, check_open_unit
+from jaxcert._validation import check_number, check_open_unit, choose
 from jaxcert.bounds import betting
 from jaxcert.certificates import confidence
-from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.planning._designs import DESIGNS, Kind, Wish, check_wish
 from jaxcert.planning._goals import Goal

@@ -7,10 +7,10 @@ import numpy as np
 
 from jaxcert._validation import kind_of, type_of
 from jaxcert.certificates._answer import plain
-from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._figures import STATUSES
 from jaxcert.certificates._question import FREQUENCIES, Question
+from jaxcert.certificates._registry import AUTO
 from jaxcert.questions._registry import QUESTIONS
 
 

@@ -16,9 +16,8 @@ from jaxcert._extras import import_extra
 from jaxcert._files import content_of, write_whole
 from jaxcert._first_entry import typed
 from jaxcert._validation import check_count, check_finite, check_open_unit, is_count, refuse
-from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._question import COMMON, FREQUENCIES, Question
-from jaxcert.certificates._registry import defaults
+from jaxcert.certificates._registry import AUTO, defaults
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import checked_options, usual_questions
 

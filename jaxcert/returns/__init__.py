@@ -3,7 +3,7 @@
 from jaxcert.returns import summaries
 from jaxcert.returns._example_data import sample_returns
 from jaxcert.returns._paired import Paired, paired
-from jaxcert.returns._required import Requirement, at_least, at_most, between
+from jaxcert.returns._required import Requirement, at_least, at_most
 from jaxcert.returns._strata import stratified
 from jaxcert.returns._weighted import Weighted, task_weights, weighted
 
@@ -13,7 +13,6 @@ __all__ = [
     "Weighted",
     "at_least",
     "at_most",
-    "between",
     "paired",
     "sample_returns",
     "stratified",

@@ -1,6 +1,7 @@
 """A question's needs; the user's supports and probabilities, checked and rounded to the safe side."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -9,7 +10,7 @@ import numpy as np
 
 from jaxcert._types import Numeric
 from jaxcert._validation import check_open_unit, is_concrete, require_real
-from jaxcert.numerics._rounding import Side, compute_dtype, known
+from jaxcert.numerics._rounding import Side, cast_host, compute_dtype, in_unit, known, unit_roundoff
 
 Support = tuple[Numeric, Numeric]
 
@@ -56,6 +57,24 @@ def probability(
     else:
         require_real(name, value)
     return known(value, dtype, side, is_level=True)
+
+
+def divided(delta: Any, parts: int, exact: Callable[[float], float]) -> Any:
+    """A delta for each of several events, rounded down: exact(delta) if it can be read, else delta / parts."""
+    if not is_concrete(delta):
+        return part_of(delta, np.asarray(1 / parts, delta.dtype))
+    whole = float(delta)
+    return cast_host(np.asarray(exact(whole) if 0 < whole < 1 else np.nan), delta.dtype, "down")
+
+
+def part_of(delta: Any, share: Any) -> Any:
+    """A share of delta, rounded down, for shares of its type to nearest; all of it for a share of 1.
+
+    NaN for an invalid delta, a part of which might be a valid one.
+    """
+    xp = np if is_concrete(delta, share) else jnp
+    whole = xp.where(in_unit(delta), delta, delta.dtype.type(np.nan))
+    return xp.where(share < 1, whole * share * delta.dtype.type(1 - 8 * unit_roundoff(delta.dtype)), whole)
 
 
 def is_successes(x: Any) -> bool:

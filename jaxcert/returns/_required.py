@@ -1,4 +1,4 @@
-"""Requirements: a metric at least, at most, or between two numbers, in Python and as a line of text."""
+"""Requirements: a metric at least, at most, or within two numbers, in Python and as a line of text."""
 
 import dataclasses
 import math
@@ -33,8 +33,8 @@ class Requirement:
         support: (a, b), in which every value of the metric lies; None for successes.
 
     Example:
-        >>> at_most(25, support=(0, 500)).high
-        25
+        >>> Requirement(0.4, 0.6)  # of a probability
+        Requirement(low=0.4, high=0.6, support=None)
     """
 
     low: Any = None
@@ -74,29 +74,6 @@ def at_most(threshold: Any, *, support: Support | None = None) -> Requirement:
         Requirement(low=None, high=25, support=(0, 100))
     """
     return Requirement(high=threshold, support=support)
-
-
-def between(low: Any, high: Any, *, support: Support | None = None) -> Requirement:
-    """The expected value of a metric, or the probability of an event, lies between two numbers.
-
-    Args:
-        low: B, a scalar, fixed before the data are seen.
-        high: C, likewise.
-        support: (a, b), as in ``certify``; None for events.
-
-    Returns:
-        The requirement, for ``certify_requirements``, with complete=True.
-
-    Raises:
-        ValueError: low is above high.
-
-    Example:
-        >>> between(0.4, 0.6, support=(0, 1)).low
-        0.4
-    """
-    if is_concrete(low, high) and np.ndim(low) == np.ndim(high) == 0 and float(low) > float(high):
-        raise ValueError(f"between {low} and {high}; expected the smaller number first")
-    return Requirement(low, high, support)
 
 
 class Side(NamedTuple):
@@ -151,7 +128,9 @@ def sides_of(given: Mapping[str, Requirement] | Sequence[str]) -> list[Side]:
         if len({side.is_least for side in sides}) < len(sides):
             raise ValueError(f"{metric!r} is required twice; expected one least and one most number of a metric")
         sides.sort(key=lambda side: not side.is_least)
-        between(sides[0].threshold, sides[-1].threshold)
+        low, high = sides[0].threshold, sides[-1].threshold
+        if is_concrete(low, high) and np.ndim(low) == np.ndim(high) == 0 and float(low) > float(high):
+            raise ValueError(f"{metric!r} is to lie between {low} and {high}; expected the smaller number first")
     return [side for sides in found.values() for side in sides]
 
 

@@ -36,6 +36,11 @@ class Apart(NamedTuple):
     a: Any
     b: Any
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the returns of A."""
+        return self.a.values.shape
+
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -56,26 +61,14 @@ class Sample:
     padded: bool = dataclasses.field(default=False, metadata={"static": True})
 
     @property
-    def is_summary(self) -> bool:
-        """Whether single returns are not known."""
-        return isinstance(self.values, Histogram)
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether it is of two policies apart."""
-        return isinstance(self.values, Apart)
-
-    @property
     def is_full(self) -> bool:
         """Whether all tasks are known to have m rollouts."""
-        return self.where is None and not (self.is_summary or self.is_apart)
+        return self.where is None and not isinstance(self.values, Histogram | Apart)
 
     @property
     def tasks(self) -> tuple[int, ...]:
         """The shape [..., n or more] of the tasks."""
-        if self.is_apart:
-            return self.values.a.tasks
-        return self.values.valid.shape if self.is_summary else self.values.shape[:-1]
+        return self.values.shape[:-1]
 
     @property
     def dtype(self) -> np.dtype:
@@ -96,7 +89,7 @@ class Sample:
     @property
     def unpadded(self) -> "Sample":
         """The returns alone."""
-        if self.is_apart:
+        if isinstance(self.values, Apart):
             return self.replace(values=Apart(*(each.unpadded for each in self.values)), padded=False)
         n, m = int(self.num_tasks), int(self.num_rollouts)
         where = None if self.where is None else self.where[..., :n, :m]
@@ -210,7 +203,7 @@ def sample_of_numbers(values: Any) -> Sample:
 
 # Returns with their padding: beyond, it takes longer than it is worth.
 _MOST = 2**17
-_FEWEST_TASKS, _FEWEST_COSTLY, _FEWEST_ROLLOUTS = 512, 32, 128
+_FEWEST_TASKS, _FEWEST_COSTLY, _FEWEST_ROLLOUTS, _FEWEST_ROWS = 512, 32, 128, 16
 
 
 def _padded_shapes(x: Any, where: Any, ends: Any, validate: bool) -> list[tuple[int, ...]] | None:
@@ -241,6 +234,13 @@ def padded_to(x: np.ndarray, shape: tuple[int, ...], fill: Any = 0) -> np.ndarra
     padded = np.full(shape, fill, x.dtype)
     padded[tuple(map(slice, x.shape))] = x
     return padded
+
+
+def padded_rows(row: Any, sample: Sample, fewest: int = _FEWEST_ROWS) -> Any:
+    """Known numbers [t] that were fixed beforehand, in front of repetitions of the last, where the sample is padded."""
+    if not (sample.padded and isinstance(row, np.ndarray)):
+        return row
+    return padded_to(row, (power_of_two(len(row), fewest),), row[-1])
 
 
 Tree = TypeVar("Tree")

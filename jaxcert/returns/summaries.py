@@ -104,6 +104,11 @@ class Histogram:
         return jnp.sum(self.counts, axis=-1, dtype=jnp.int32)
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the counts."""
+        return self.counts.shape
+
+    @property
     def dtype(self) -> np.dtype:
         """Type of the computation."""
         return self.values.dtype

@@ -10,8 +10,8 @@ import numpy as np
 
 from jaxcert._types import Numeric
 from jaxcert._validation import check_count, is_concrete, kept_readable
-from jaxcert.certificates._arguments import as_row, prepare_thresholds
 from jaxcert.certificates._method import BINOMIAL, USUAL_BETA, binomial_epsilon
+from jaxcert.certificates._registry import as_row, prepare_thresholds
 from jaxcert.certificates._safety_level import allowed_counts
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._checks import check_returns

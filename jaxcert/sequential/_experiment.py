@@ -10,8 +10,8 @@ import numpy as np
 from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_count, is_concrete, require_real
 from jaxcert.bounds._betting import BETTING
-from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._registry import prepare_thresholds
 from jaxcert.numerics._rounding import cast, compute_dtype, convert
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import Support, probability

@@ -11,11 +11,11 @@ from jaxcert._types import Array, Numeric
 from jaxcert._validation import require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._arguments import levels_of, thresholds_of
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._question import Option, Question
+from jaxcert.certificates._registry import levels_of, thresholds_of
 from jaxcert.returns._prepared import Support, as_successes, is_successes
 from jaxcert.returns._sample import Sample, placed, sample_of
 from jaxcert.returns.summaries import Histogram

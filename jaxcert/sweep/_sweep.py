@@ -11,8 +11,8 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from jaxcert._validation import check_count, check_finite, check_open_unit, is_traced, require_real
-from jaxcert.bounds._bound import evaluate_at, rollouts_of
-from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON, successes_of
+from jaxcert.bounds._bound import evaluate_at, rollouts_of, successes_of
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._attained import Successes, fields_of_successes, usual_tried
 from jaxcert.certificates._counting import fields_of_bounds

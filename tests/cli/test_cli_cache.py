@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jaxcert.cli import _program_cache
-from jaxcert.numerics._kept_programs import is_keeping
+from jaxcert.numerics._programs import is_keeping
 
 
 @pytest.fixture

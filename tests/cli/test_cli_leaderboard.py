@@ -327,6 +327,9 @@ def test_a_leaderboard_has_no_tasks_from_strata(there):
     table("t.csv", "task,kind,agent,trial,success", rows)
     assert command("compare", "t.csv", "--policy", "agent", "--delta", 0.1, "--json", "l.json").status == 0
 
+    asked = ("compare", "t.csv", "--policy", "agent", "--delta", 0.1, "--strata", "kind")
+    assert "--strata is given, which a leaderboard does not take" in refused(*asked)
+
     def in_strata(document):
         for each in document["certificates"]:
             each["data"]["roles"]["strata"] = "kind"

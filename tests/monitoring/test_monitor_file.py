@@ -112,10 +112,12 @@ def test_what_a_file_declares_is_checked(name, value, message, tmp_path):
 
 def test_tasks_of_an_altered_file_are_checked(tmp_path):
     monitor = COINS(tmp_path / "log")
-    monitor.add(tasks_for(monitor, 3))
+    monitor.add(tasks := tasks_for(monitor, 3))
+    assert not monitor.add([(f"{label} \u200b", returns) for label, returns in tasks])  # spelled as nobody sees
     entries = entries_of(tmp_path / "log")
     for name, value, message in (
         ("task", "task 1", "line 4 is no entry of a monitor: the task 'task 1' occurs twice; expected each task once"),
+        ("task", "task 1\u200b", "occurs twice; expected each task once"),
         ("returns", [10**400, 1, 1], "line 4 is no entry of a monitor: expected a task with its label and its returns"),
     ):
         (tmp_path / "bad").write_bytes(log_of([*entries[:3], {**entries[3], name: value}]))

@@ -8,7 +8,7 @@ import pytest
 from cli_harness import session
 from scipy import stats
 
-from jaxcert import at_least, at_most, between, certify_requirements
+from jaxcert import Requirement, at_least, at_most, certify_requirements
 from jaxcert.planning import Plan, plan
 from jaxcert.report import Protocol
 
@@ -75,7 +75,7 @@ def test_one_requirement_costs_less_and_a_range_more(planned):
     alone = plan(PILOT, requirements=LINES[:1], **WISH)
     assert best(alone).cost <= best(planned).cost
     assert "whole episodes" not in str(alone)
-    ranged = plan(PILOT, requirements={"reward": between(300, 700, support=(0, 1000))}, **WISH)
+    ranged = plan(PILOT, requirements={"reward": Requirement(300, 700, (0, 1000))}, **WISH)
     assert best(ranged).cost > best(alone).cost
 
 
