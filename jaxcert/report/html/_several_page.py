@@ -8,13 +8,14 @@ import numpy as np
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.html._page_parts import (
     confidence_of,
-    intervals_svg,
+    draw_intervals,
     origins_of,
-    pairs_svg,
     rows_of_table,
+    svg_of,
     write_page,
 )
 from jaxcert.report.html._report_page import Groups
+from jaxcert.report.plots._curve_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials
 
 # Policies or groups that have a sentence; the table has all.
@@ -40,7 +41,7 @@ def write_several(
         rows=rows_of_table(found.table),
         note=f"{_ROUNDED} {shown['note']}",
         together=found.together,
-        picture=None if first.takes("tasks") else intervals_svg(found.intervals, **found.axis),
+        picture=None if first.takes("tasks") else svg_of(draw_intervals, found.intervals, **found.axis),
         caption=" ".join([_DOTS, *shown.get("caption", ())]),
         settings={"confidence": confidence_of(found.delta), **shown["settings"]},
         not_about="a single task or episode",
@@ -78,7 +79,7 @@ def write_pairs(path: str | PathLike[str], trials: PairedTrials, *, title: str |
             {"policy": name, f"{noun}s": len(of), what: f"{number(of):.6g}" if of else ""} for name, of in held.items()
         ],
         note=f"Of whole {noun}s; these numbers certify nothing.",
-        picture=pairs_svg(trials),
+        picture=svg_of(lambda ax: plot_pairs(trials, ax=ax).set(title="")),
         caption=f"The evidence after every {noun}. What reaches the dotted line is shown.",
         settings={
             "outcomes": "successes" if declared.successes else "scores from {:g} to {:g}".format(*declared.support),
