@@ -102,6 +102,7 @@ def _first(returns: jax.Array, low: jax.Array, high: jax.Array, m: jax.Array) ->
 
 
 # The levels of a design are near these.
+_ROUNDING = 2e-6  # more than that of a level
 _NEAR = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -114,8 +115,11 @@ def _successes_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> 
 
 
 def _enough(m: int, betas: np.ndarray, threshold: float) -> np.ndarray:
-    """The number of successes that counts at each level; m + 1 if none does."""
-    return np.sum(_attained(m, threshold)[:, None] > betas, axis=0)
+    """The number of successes that counts at each level; m + 1 if none does.
+
+    A level that is attained up to rounding, as 0.5 at the threshold 0.5, may count or not: here it does not.
+    """
+    return np.sum(_attained(m, threshold)[:, None] + _ROUNDING > betas, axis=0)
 
 
 def _attained_betas(m: int, threshold: float) -> np.ndarray:

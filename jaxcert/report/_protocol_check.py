@@ -32,14 +32,16 @@ def of_protocol(document: Mapping[str, Any], locked: Protocol) -> Iterator[str]:
 
 
 def of_files(locked: Protocol, files: Sequence[ReturnsFile]) -> list[str]:
-    """How the numbers of tasks and rollouts, and the origin that their file records, differ from a protocol."""
+    """How the numbers of policies, tasks and rollouts, and the origin that a file records, differ from a protocol."""
     data, counts = files[0], [count for each in files for count in each.num_rollouts.tolist()]
     other = next((count for count in counts if count != locked.num_rollouts), None)
     design = locked.contradictions({"num_tasks": len(data.num_rollouts), "num_rollouts": other})
     facts = returns_facts(data.path)
     columns = {} if data.columns is None else {"task": data.columns.task, "value": data.columns.value}
-    if QUESTIONS[locked.asked].metrics(locked.options):  # whose columns the requirements name
+    if metrics := QUESTIONS[locked.asked].metrics(locked.options):  # whose columns the requirements name
         columns.pop("value", None)
+    if len(files) > max(1, len(metrics)):
+        return [f"it is about {len(files) // max(1, len(metrics))} policies, the protocol about one"]
     found = {name: facts.get(name) for name in _ORIGIN} | dict.fromkeys(("task", "value")) | columns
     found["strata"] = data.roles.strata
     if locked.of_strata:

@@ -181,6 +181,8 @@ def of_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]])
             read += [f"{quoted(name)} by {each}" for (name, *_), each in zip(policies, words, strict=True)]
             if len({file.sha256 for *_, file in policies}) == 1:
                 wrong.append("its policies are read from different columns or records of one table")
+        if len({file.roles.group for *_, file in policies}) > 1:
+            wrong.append("its statements say of all policies what is said of one policy's rows")
         sources = [file.policy or file.path.name for _, _, file in policies]
         for (name, recorded, file), source in zip(policies, sources, strict=True):
             recorded = file.policy or recorded

@@ -294,6 +294,10 @@ def test_policies_that_are_read_from_different_columns_of_one_table_are_no_compa
         ({("data", "columns", "value"): "graded"}, told),
         ({("others", 0, "columns", "task"): "scene"}, told),
         ({("data", "called"): "x'", ("others", 0, "called"): "x`"}, "its statements name two policies alike"),
+        (
+            {("data", "roles", "where"): ["trial != 3"], ("data", "roles", "group"): "trial != 3"},
+            "what is said of one policy's rows",
+        ),
         ({("data", "called"): "a b", ("others", 0, "called"): "a b\ufe0f"}, "its statements name two policies alike"),
     ):
         other = altered_record(Path("c.json"), lambda record, to=change: record.update(with_entries(record, to)))

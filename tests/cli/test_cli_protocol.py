@@ -7,7 +7,7 @@ import pytest
 from cli_harness import session, table
 
 from jaxcert.cli import _answering
-from jaxcert.report import Protocol
+from jaxcert.report import Protocol, document_digest
 from jaxcert.tables import write_returns
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
@@ -213,3 +213,15 @@ def test_which_records_are_read_is_locked_or_refused(folder):
         verify c.json runs --protocol q.toml -> ^verified
         certify j.json --records 'runs.*.evals' --protocol p.toml => --records given, which a protocol does not lock
     """)
+
+
+def test_a_protocol_is_about_one_policy(folder):
+    """A question of one name for one policy and for two is locked for one."""
+    np.savez("worse.npz", returns=RETURNS / 2)
+    run("""
+        lock p.toml --support 0 1 --delta 0.05 --tasks 40 --rollouts 20 --question suite --threshold 0.1
+        compare r.npz worse.npz --support 0 1 --delta 0.05 --suite --threshold 0.1 --json c.json
+    """)
+    document = json.loads((folder / "c.json").read_text()) | {"protocol": Protocol.read("p.toml").digest}
+    (folder / "c.json").write_text(json.dumps(document | {"digest": document_digest(document)}))
+    run("verify c.json r.npz worse.npz --protocol p.toml !> it is about 2 policies, the protocol about one")

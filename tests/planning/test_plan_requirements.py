@@ -57,6 +57,17 @@ def test_the_power_with_successes_among_the_metrics():
     check_power(found, "cost", "success")
 
 
+def test_a_level_that_is_just_attained_is_not_counted_on():
+    """Three of five successes have the level 0.5 at the threshold 0.5, which certifies or not by rounding."""
+    rng, limit = np.random.default_rng(717), ["success >= 0.5"]
+    passed = rng.random((50, 10)) < np.where(rng.random((50, 1)) < 0.1, 0.3, rng.uniform(0.6, 1, (50, 1)))
+    design = best(plan({"success": passed}, requirements=limit, delta=0.05, safety=0.6, max_rollouts=5))
+    tasks = rng.integers(50, size=(300, design.num_tasks, 1))
+    drawn = {"success": passed[tasks, rng.integers(10, size=(*tasks.shape[:2], design.num_rollouts))]}
+    found = certify_requirements(drawn, limit, delta=0.05, beta=design.beta, **design.kind.arguments)
+    assert stats.binom.cdf(np.sum(np.asarray(found.safety) >= 0.6), 300, 0.9) > 1e-4
+
+
 @pytest.mark.parametrize("threshold", [0.9, 0.8])  # in single precision the first one lies below, the other above
 def test_successes_are_planned_however_the_threshold_is_rounded(threshold):
     passed = np.random.default_rng(1).random((80, 60)) < 0.99
