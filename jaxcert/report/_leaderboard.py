@@ -17,7 +17,7 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report._in_words import column_texts, heading
-from jaxcert.report._recompute import differing, support_of, told
+from jaxcert.report._recompute import differing, support_of
 from jaxcert.report._records import certificate_document, certificate_record
 from jaxcert.report.plots._interval_plot import Interval, observed_means, shared_letters
 from jaxcert.returns._labels import enumerated, quoted
@@ -217,8 +217,9 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
         return
     dtype = records[0]["settings"]["dtype"]
     for i, record in enumerate(records):  # up to rounding to its type
-        other = differing("delta", record["settings"]["delta"], board.share, 4 * float(np.finfo(dtype).eps))
-        yield from (f"certificate {i + 1}: {line}" for line in told(other, "its share of the leaderboard's is"))
+        stated_delta, given = record["settings"]["delta"], "its share of the leaderboard's is"
+        other = differing("delta", stated_delta, board.share, given, 4 * float(np.finfo(dtype).eps))
+        yield from (f"certificate {i + 1}: {line}" for line in other)
     for name, record in zip(itertools.cycle(names), records, strict=False):
         data = record["data"] or {}
         file, policy = data.get("file"), data.get("called") or (data.get("roles") or {}).get("only")
@@ -227,7 +228,7 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
             yield f"leaderboard order: the policy {name!r} comes from the file {file!r}{what}"
     with precision(dtype):
         again = _entry(with_order(board._replace(support=support_of(records[0]), data=files)))
-    yield from told(differing("leaderboard", stated, again), "the returns give")
+    yield from differing("leaderboard", stated, again)
 
 
 def _asked_in(records: Sequence[Mapping[str, Any]], names: Sequence[str], delta: float) -> Leaderboard | None:

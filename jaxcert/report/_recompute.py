@@ -76,7 +76,7 @@ def of_row(
             continue  # the usual case, at once
         gap = abs(stated - found) if isinstance(stated, float) and isinstance(found, float) else math.inf
         if not gap < math.inf or gap > _room(name, computed, question, u, slack):
-            lines.extend(told(differing(name, stated, found), "the returns give"))
+            lines.extend(differing(name, stated, found))
     return lines
 
 
@@ -169,21 +169,18 @@ def _entries(found: Any, field: str, column: list[Any]) -> jax.Array:
     return jnp.asarray(held.reshape(values.shape).astype(values.dtype))
 
 
-def told(found: Iterator[tuple[str, Any, Any]], given: str) -> Iterator[str]:
-    """Differences in words."""
-    return (f"{place} is {value!r}, {given} {computed!r}" for place, value, computed in found)
-
-
-def differing(place: str, stated: Any, found: Any, relative: float = 0.0) -> Iterator[tuple[str, Any, Any]]:
-    """Differences between plain values: the place, the stated value, and the found value."""
+def differing(
+    place: str, stated: Any, found: Any, given: str = "the returns give", relative: float = 0.0
+) -> Iterator[str]:
+    """Differences between plain values in words: the place, the stated value, and what is given instead."""
     if isinstance(stated, dict) and isinstance(found, dict):
         for key in {**found, **stated}:
-            yield from differing(f"{place} {key}".strip(), stated.get(key), found.get(key), relative)
+            yield from differing(f"{place} {key}".strip(), stated.get(key), found.get(key), given, relative)
     elif isinstance(stated, list) and isinstance(found, list) and len(stated) == len(found):
         for i, (one, other) in enumerate(zip(stated, found, strict=True)):
-            yield from differing(f"{place} {i + 1}", one, other, relative)
+            yield from differing(f"{place} {i + 1}", one, other, given, relative)
     elif isinstance(stated, float) and isinstance(found, float):
         if not abs(stated - found) <= relative * abs(found):
-            yield place, stated, found
+            yield f"{place} is {stated!r}, {given} {found!r}"
     elif stated != found or isinstance(stated, bool) != isinstance(found, bool):
-        yield place, stated, found
+        yield f"{place} is {stated!r}, {given} {found!r}"

@@ -17,7 +17,7 @@ from jaxcert.report._certificate_file import read_certificate
 from jaxcert.report._leaderboard import of_leaderboard
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._protocol_check import of_files, of_protocol
-from jaxcert.report._recompute import UNITS, differing, of_row, recompute, sentences_of, slack_of, told
+from jaxcert.report._recompute import UNITS, differing, of_row, recompute, sentences_of, slack_of
 from jaxcert.report._recorded_files import of_names, recorded_files, rows_read
 from jaxcert.report._records import certificate_record, document_digest
 from jaxcert.tables._readers import ReturnsFile
@@ -171,7 +171,7 @@ def _compare(record: Mapping[str, Any], data: Sequence[ReturnsFile], locked: Pro
             again = certificate_record(found, support=support, data=data[0], others=data[1:])
             settings = again["settings"] if locked is None else _left_open(record, again, locked)
             stated, computed = (_apart_from_rows(each, again["fixed_beforehand"]) for each in (record, again))
-            whole = [*told(differing("", stated, {**computed, "settings": settings}), given)]
+            whole = [*differing("", stated, {**computed, "settings": settings}, given)]
             if (count := len(record["rows"])) != len(again["rows"]):
                 return [*whole, f"it has {count} rows, {given} {len(again['rows'])}"]
             return [*whole, *_of_rows(record, again, data, found)]
@@ -186,7 +186,7 @@ def _left_open(record: Mapping[str, Any], again: Mapping[str, Any], locked: Prot
     rounding = UNITS * float(np.finfo(record["settings"]["dtype"]).eps) / 2
     stated = {name: value for name, value in record["settings"].items() if name not in locked.settings}
     return {
-        name: stated[name] if name in stated and not [*differing("", stated[name], value, rounding)] else value
+        name: stated[name] if name in stated and not [*differing("", stated[name], value, relative=rounding)] else value
         for name, value in again["settings"].items()
     }
 

@@ -504,7 +504,8 @@ def read_csv(content: bytes, columns: Any) -> tuple[Any, ...]:
             break
     else:
         need(False, f"the table of returns has not each of {', '.join([*names, columns['value']])} as one column")
-    need(len({*map(as_seen, values)}) == len(values), "its value names a column twice, whose trials would be counted again")
+    are_apart = len({*map(as_seen, values)}) == len(values)
+    need(are_apart, "its value names a column twice, whose trials would be counted again")
     is_wide = len(values) > 1 and values != counts
     for i, row in enumerate(rows):
         need(len(row) == len(header), f"row {i + 1} of the returns has other columns")

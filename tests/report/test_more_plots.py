@@ -11,7 +11,7 @@ import jaxcert
 from jaxcert.certificates._certificate import DIFFERENCE
 from jaxcert.report import plot_certificates
 from jaxcert.report._in_words import Sample
-from jaxcert.report.html import _page_parts
+from jaxcert.report.html._page_parts import draw_curve
 from jaxcert.tables import Returns
 
 
@@ -44,12 +44,12 @@ def read_off(line, level: float) -> float:
     return line.get_ydata()[np.searchsorted(line.get_xdata(), level)]
 
 
-def test_the_share_of_tasks_is_drawn_as_the_steps_that_it_has(monkeypatch):
-    monkeypatch.setattr(_page_parts, "_svg", lambda axes: axes)
+def test_the_share_of_tasks_is_drawn_as_the_steps_that_it_has():
     means = np.array([0.7, 0.2, 0.5, 0.5])
     certificate = make_certificate()
     sample = Sample([Returns(means[:, None], None, np.arange(4))], (0.0, 1.0))
-    *_, on_page = _page_parts._curve_svg(certificate, sample).lines
+    draw_curve(axes := Figure().add_subplot(), certificate, sample)
+    *_, on_page = axes.lines
     *_, alone = plot_certificates(certificate, sampled=means).lines
     assert alone.get_label() == "sampled tasks"
     np.testing.assert_allclose(alone.get_xydata(), [[0.2, 1], [0.5, 0.75], [0.5, 0.5], [0.7, 0.25], [0.7, 0]])

@@ -1,9 +1,8 @@
 """The parts of a page: its file, its tables, its figures, as elements in its colours, and the tasks that miss."""
 
-import contextlib
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -21,9 +20,8 @@ from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions._answers import assumptions_of, plain_settings, sampled
 from jaxcert.report._in_words import Sample, column_texts
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines
-from jaxcert.report.plots._curve_plots import plot_certificates, plot_pairs, step_curve, thinned
+from jaxcert.report.plots._curve_plots import plot_certificates, step_curve, thinned
 from jaxcert.report.plots._interval_plot import Interval, axis_of, intervals_of, plot_intervals
-from jaxcert.rollouts import PairedTrials
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import span
@@ -121,58 +119,42 @@ def figure_of(certificate: Any, question: Question, sample: Sample) -> dict[str,
     """The curve, or a row for each name, with what its caption says; None if there is neither."""
     if question.curve is not None:
         quantity = naming(certificate.quantity, sample.policies)
-        drawn = sample.support and _curve_svg(certificate, sample)
+        drawn = sample.support and svg_of(draw_curve, certificate, sample)
         return {"svg": drawn, "quantity": quantity} if drawn else None
     # A row for each task is long: of the first threshold, and where any task is named.
     shown = certificate[0] if question.takes("tasks") else certificate
     if question.has_curve or (question.takes("tasks") and shown.status[0] != Status.CERTIFIED):
         return None
     rows = intervals_of(shown, question, sample.means, policies=sample.policies)
-    return {"svg": intervals_svg(rows, **axis_of(shown, question)), "quantity": ""}
+    return {"svg": svg_of(draw_intervals, rows, **axis_of(shown, question)), "quantity": ""}
 
 
-def _curve_svg(certificate: Certificate, sample: Sample) -> str:
+def draw_curve(ax: Any, certificate: Certificate, sample: Sample) -> None:
     """Certified safety by threshold: at each step, with the requested points if they are few, or at the thresholds that
     were asked for if no bounds were counted; and the share of the sampled tasks.
     """
     shown, points = step_curve(certificate) if counts_bounds(certificate) else certificate, []
     if len(certificate) <= _MOST_REQUESTED:
         points = list(zip(certificate.thresholds.tolist(), certificate.safety.tolist(), strict=True))
-    with _axes() as ax:
-        some = thinned(np.sort(sample.means))
-        plot_certificates({"certified": shown}, points=points, sampled=some, ax=ax)
-        ax.set(xlabel="difference" if sample.policies else "threshold", ylabel="share of tasks", title="")
-        return _svg(ax)
+    plot_certificates({"certified": shown}, points=points, sampled=thinned(np.sort(sample.means)), ax=ax)
+    ax.set(xlabel="difference" if sample.policies else "threshold", ylabel="share of tasks", title="")
 
 
-def intervals_svg(rows: Mapping[str, Interval], **axis: Any) -> str:
+def draw_intervals(ax: Any, rows: Mapping[str, Interval], **axis: Any) -> None:
     """The certificate of each name."""
-    with _axes() as ax:
-        plot_intervals(rows, ax=ax, **axis)
-        ax.figure.set_figheight(_SIZE[1] + more_lines(ax))
-        return _svg(ax)
+    plot_intervals(rows, ax=ax, **axis)
+    ax.figure.set_figheight(_SIZE[1] + more_lines(ax))
 
 
-def pairs_svg(trials: PairedTrials) -> str:
-    """The evidence over time."""
-    with _axes() as ax:
-        plot_pairs(trials, ax=ax).set(title="")
-        return _svg(ax)
-
-
-@contextlib.contextmanager
-def _axes() -> Iterator[Any]:
-    """Axes of a figure that pyplot does not know, with the settings of a report."""
+def svg_of(draw: Callable[..., Any], *what: Any, **how: Any) -> str:
+    """What is drawn in axes that pyplot does not know, as an element in the page's colours; matplotlib's prologue and
+    metadata name other servers.
+    """
+    buffer, nothing = io.StringIO(), {"Date": None, "Creator": None, "Format": None, "Type": None}
     with import_extra("matplotlib", "plot").rc_context(_SVG), any_letters():
         figure = import_extra("matplotlib.figure", "plot").Figure(figsize=_SIZE, layout="constrained")
-        yield figure.add_subplot()
-
-
-def _svg(ax: Any) -> str:
-    """The figure as an element in the page's colours; matplotlib's prologue and metadata name other servers."""
-    buffer = io.StringIO()
-    nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
-    ax.figure.savefig(buffer, format="svg", metadata=nothing, transparent=True)
+        draw(figure.add_subplot(), *what, **how)
+        figure.savefig(buffer, format="svg", metadata=nothing, transparent=True)
     element = buffer.getvalue()
     element = re.sub(r"<metadata>.*?</metadata>", "", element[element.index("<svg") :], flags=re.DOTALL)
     element = re.sub(r'<g id="[^"]*">', "<g>", element)  # not useful

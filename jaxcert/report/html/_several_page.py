@@ -7,13 +7,14 @@ from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.check_trials import BELIEVED_OF_PAIRS
 from jaxcert.report.html._page_parts import (
     confidence_of,
-    intervals_svg,
+    draw_intervals,
     origins_of,
-    pairs_svg,
     rows_of_table,
+    svg_of,
     write_page,
 )
 from jaxcert.report.html._report_page import Groups
+from jaxcert.report.plots._curve_plots import plot_pairs
 from jaxcert.rollouts import PairedTrials
 
 # Policies or groups that have a sentence; the table has all.
@@ -37,7 +38,7 @@ def write_several(
         rows=rows_of_table(found.table),
         note=shown["note"],
         together=found.together,
-        picture=None if first.takes("tasks") else intervals_svg(found.intervals, **found.axis),
+        picture=None if first.takes("tasks") else svg_of(draw_intervals, found.intervals, **found.axis),
         caption=" ".join([_DOTS, *shown.get("caption", ())]),
         settings={"confidence": confidence_of(found.delta), **shown["settings"]},
         not_about="a single task or episode",
@@ -61,7 +62,7 @@ def write_pairs(path: str | PathLike[str], trials: PairedTrials, *, title: str |
         kind=f"{len(declared.labels)} policies, {noun} by {noun}",
         together=f"This may be looked at after every {noun}, and the experiment may end at any moment, for any reason.",
         rows=[],
-        picture=pairs_svg(trials),
+        picture=svg_of(lambda ax: plot_pairs(trials, ax=ax).set(title="")),
         caption=f"The evidence after every {noun}. What reaches the dotted line is shown.",
         settings={
             "outcomes": "successes" if declared.successes else "scores from {:g} to {:g}".format(*declared.support),
