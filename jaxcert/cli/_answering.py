@@ -214,7 +214,8 @@ def _axes(request: Request, answers: Mapping[str, Answer], found: Groups) -> Any
 
 def _write_page(request: Request, answer: Answer, path: Path, **how: Any) -> None:
     """The page of a single answer."""
-    ((name, first),), (own, *others) = answer.certificates.items(), in_one_order(*answer.of_policies)
+    ((name, first),), (own, *others) = answer.certificates.items(), answer.of_policies
+    others = in_one_order(own, *others)[1:] if others else ()
     if isinstance(own, ReturnsFile) and own.columns and request.metrics:  # as its column the page names all of them
         own = replace(own, columns=own.columns._replace(value=", ".join(request.metrics)))
     tasks: Any = own.tasks if request.outputs.names else None
