@@ -30,7 +30,7 @@ from jaxcert.report.plots._axes import drawing
 from jaxcert.report.plots._curve_plots import curve_or_rows
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
-from jaxcert.tables._entries import is_name
+from jaxcert.tables._entries import closely, is_name
 from jaxcert.tables._readers import policies_of
 
 # Findings about the support, which is part of a requirement.
@@ -173,8 +173,8 @@ def _label_tasks(entries: set[str], columns: set[str | None], files: Sequence[Re
     """Whether entries of columns are labels of tasks, or parts of them; numbers coincide, unless all do."""
     parts = {part for file in files if file.columns for part in (file.columns.task, *file.columns.task.split(","))}
     labels = {label for file in files for label in file.tasks.tolist()}
-    named = {part for label in filter(is_name, labels) for part in (label, *label.split(", "))}
-    return bool(parts & columns or entries & named or entries >= {*map(str, labels)})
+    named = {closely(part) for label in filter(is_name, labels) for part in (label, *label.split(", "))}
+    return bool(parts & columns or {*map(closely, entries)} & named or entries >= {*map(str, labels)})
 
 
 def _records(request: Request, answers: Mapping[str, Answer]) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from jaxcert.report.html._report_page import Groups
 from jaxcert.report.html._several_page import write_several
 from jaxcert.report.plots._axes import check_figure_path
 from jaxcert.tables import ReturnsFile
+from jaxcert.tables._entries import decoded
 
 # What begins as a path or an address does, at a word or after a colon, ends as the path of a file, or has two slashes.
 _PATH = re.compile(
@@ -83,7 +84,7 @@ class Outputs(NamedTuple):
         Nothing is written if a page would show the path of a file, which one of the ``names`` may be.
         """
         how: dict[str, Any] = {"replace": self.force}
-        if self.report and any(map(_PATH.search, names)):
+        if self.report and any(map(_PATH.search, map(decoded, names))):
             told = "names of policies, groups, strata or columns are paths, which a page does not show"
             raise ValueError(f"--report: {told}; expected others, of files by --names")
         if self.record:

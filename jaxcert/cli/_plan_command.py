@@ -211,15 +211,14 @@ def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, columns: dict[
     often = "new tasks are from them" if wanted.frequency else "PILOT has them"
     drawn = {} if columns["strata"] is None else _drawn(found, data[0], wanted.frequency, often)
     _console.say(*told(*data), str(found))
-    if drawn:
-        each = ", ".join(f"{count} from {label}" for label, count in drawn.items())
-        _console.say(f"Of the {sum(drawn.values())} tasks draw {each}: as often as {often}.")
-    own = [label for label, count in drawn.items() for _ in range(count)]
-    ways = {"in these numbers": own, "as often as PILOT has them": _strata_of(data[0], None)} if own else {}
-    for how, strata in ways.items():
-        sample = stratified(data[0].returns, strata, frequencies=wanted.frequency)
+    if drawn and found.best is not None:
+        each, num_tasks = ", ".join(f"{count} from {label}" for label, count in drawn.items()), sum(drawn.values())
+        _console.say(f"Of the {num_tasks} tasks draw {each}: as often as {often}.")
+        if num_tasks > found.best.num_tasks:
+            _console.say(f"Fewer cannot be drawn so; the figures above are of {found.best.num_tasks}.")
+        sample = stratified(data[0].returns, _strata_of(data[0], None), frequencies=wanted.frequency)
         weight = f"weights of up to {sample.max_weight:.4g}: without a miss it takes that many times as many tasks"
-        _console.say(*[f"Drawn {how}, they count with {weight}."] * (not sample.even))
+        _console.say(*[f"Drawn as often as PILOT has them, they count with {weight}."] * (not sample.even))
     if wanted.lock:
         write_locked(wanted.lock, protocol_of(found, of_strata=drawn, frequencies=wanted.frequency, **columns))
 
@@ -229,8 +228,10 @@ def _drawn(found: Plan, pilot: ReturnsFile, frequencies: Sequence[str] | None, o
     if found.best is None or pilot.strata is None:
         return {}
     num_tasks, strata = found.best.num_tasks, _strata_of(pilot, frequencies)
-    if frequencies and len(strata) <= num_tasks:  # no task counts with a weight where all numbers are in proportion
+    if frequencies:  # no task counts with a weight where all numbers are in proportion
         num_tasks = -(-num_tasks // len(strata)) * len(strata)
+        if not stratified(np.zeros((len(strata), 1), bool), strata, frequencies=frequencies).even:
+            raise ValueError("--frequency: no numbers of tasks have these frequencies; expected at most four decimals")
     parts = allocated(num_tasks, strata)
     if lacking := [label for label, count in parts.items() if not count]:
         raise ValueError(

@@ -174,7 +174,7 @@ def trial_status(log: Path = LOG, *, outputs: Outputs) -> None:
         raise ValueError(f"{log}: --json is for tasks; of pairs the log is the proof: {proof}")
     outputs.write(
         document=lambda: certificate_document(trial_records(found)),
-        names=[log.name, *found.declared.labels],
+        names=[log.name, *found.declared.labels, *getattr(found.declared, "policies", ())],
         axes=lambda: plot_pairs(found),
         page=lambda path, **how: write_pairs(
             path, found, **{**how, "verify_command": checked, **_trial_texts.on_page(found)}

@@ -46,16 +46,16 @@ def standing(trials: Trials | PairedTrials) -> Iterator[Any]:
 
 def on_page(trials: PairedTrials) -> dict[str, list[str]]:
     """What is shown, as the statement of a page, and what else is said of the pairs."""
-    claims, lines = _better(trials), [*_standing_of_pairs(trials)]
+    claims, lines = _better(trials), [*_standing_of_pairs(trials, reasons=False)]  # which may hold what is private
     said = [f"{claim}." for claim in claims] or [f"{_NONE[0].upper()}{_NONE[1:]}."]
     return {"claims": said, "more": [line for line in lines if line not in claims]}
 
 
-def _withdrawn(trials: Trials | PairedTrials) -> str:
+def _withdrawn(trials: Trials | PairedTrials, *, reasons: bool = True) -> str:
     """How many trials are withdrawn, and why."""
-    reasons = "; ".join(dict.fromkeys(each.withdrawn or "" for each in trials.withdrawn))
+    why = f" ({'; '.join(dict.fromkeys(each.withdrawn or '' for each in trials.withdrawn))})" if reasons else ""
     holds = "the above holds only if none was withdrawn because of how it went"
-    return f"{len(trials.withdrawn)} withdrawn ({reasons}): {holds}."
+    return f"{len(trials.withdrawn)} withdrawn{why}: {holds}."
 
 
 def next_of(trials: Trials | PairedTrials) -> list[str]:
@@ -175,7 +175,7 @@ def _last_pair(trials: PairedTrials) -> list[str]:
     return [*([f"{noun} {trials.num_pairs}: {told}"] if told else []), _wins(trials), *_answer(trials)]
 
 
-def _standing_of_pairs(trials: PairedTrials) -> Iterator[str]:
+def _standing_of_pairs(trials: PairedTrials, *, reasons: bool = True) -> Iterator[str]:
     """The pairs, and the answer."""
     noun = trials.declared.noun
     yield f"{how_many(trials.num_pairs, noun)}: {_wins(trials)}"
@@ -184,7 +184,8 @@ def _standing_of_pairs(trials: PairedTrials) -> Iterator[str]:
     yield from _answer(trials)
     if trials.withdrawn:
         found = "; ".join(_better(trials, count_withdrawn=True) or [_NONE])
-        yield from (_withdrawn(trials), f"If each policy loses the withdrawn {noun}s, whatever the reasons: {found}")
+        yield _withdrawn(trials, reasons=reasons)
+        yield f"If each policy loses the withdrawn {noun}s, whatever the reasons: {found}"
 
 
 def _wins(trials: PairedTrials) -> str:

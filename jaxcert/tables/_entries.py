@@ -6,6 +6,7 @@ import math
 import numbers
 import re
 import unicodedata
+import urllib.parse
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -119,6 +120,11 @@ def as_text(entry: Any) -> str:
 def is_name(label: Any) -> bool:
     """Whether a label is a text, and no number."""
     return isinstance(label, str) and not label.isdecimal()
+
+
+def decoded(text: str) -> str:
+    """A text without percent-encoding and letters of full width, as a path may be written."""
+    return urllib.parse.unquote(unicodedata.normalize("NFKC", text))
 
 
 def shown(value: Any) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from jaxcert.returns._labels import quoted_condition
 from jaxcert.returns._prepared import as_successes
+from jaxcert.tables._entries import decoded
 from jaxcert.tables._roles import Columns, Roles
 
 AT_RANDOM = (
@@ -203,7 +204,7 @@ class ReturnsFile(Returns):
         if name in tasks or sign == "!=":
             return f"some {'tasks' if name in tasks else 'rows'} by {name}"
         entries = wanted.split(",") if sign == "in" else [wanted]
-        last_parts = ",".join(_PLACE.sub("", each.strip()) for each in entries)
+        last_parts = ",".join(_PLACE.sub("", decoded(each.strip())) for each in entries)
         shown = quoted_condition(f"{name} {sign} {last_parts}")
         return f"where {shown}"  # the certificate states it
 

@@ -188,6 +188,11 @@ ALTERATIONS = {
         lambda d: d["certificates"][1]["settings"].update(support=[0.0, 2.0]),
         "certificates are not of one or two questions, asked of each policy in the same way",
     ),
+    "no support": (lambda d: d["certificates"][0]["settings"].pop("support"), "not of one or two questions"),
+    "no support anywhere": (
+        lambda d: [each["settings"].pop("support") for each in d["certificates"]],
+        "not of one or two questions",
+    ),
     "a policy of another name": (
         lambda d: d["leaderboard"]["order"][0].update(policy="better.npz"),
         "the policy 'better.npz' comes from the file 'worst.npz'",

@@ -84,16 +84,17 @@ def test_a_page_names_neither_tasks_nor_what_a_condition_leaves_out(private, tmp
 
 
 def test_a_page_shows_neither_paths_nor_what_a_file_says_of_its_origin(there):
-    places = "/home/secret,you/{}.pt", "C:\\secret\\{}.pt", "secret@host:{}.pt"
+    places = "/home/secret,you/{}.pt", "C:\\secret\\{}.pt", "secret@host:{}.pt", "file%3A%2F%2Fsecret%2F{}.pt"
     rows = [
         (i, *(f'"{place.format(name)}"' for place in places), int(i % 4 > 0))
         for i in range(20)
         for name in ("new", "old")
     ]
-    table("t.csv", "task,policy,copy,there,success", rows)
+    table("t.csv", "task,policy,copy,there,coded,success", rows)
     write_returns("r.npz", RETURNS, facts={"environment": "/home/secret/envs.py:Pole", "operator": "secret"})
     session("""
         ASKED --policy policy --only /home/secret,you/new.pt --report p.html
+        ASKED --policy coded --only file%3A%2F%2Fsecret%2Fnew.pt --report f.html
         ASKED --policy there --only secret@host:new.pt --report h.html
         ASKED --policy copy --only 'C:\\secret\\new.pt' --report w.html
         certify r.npz --support 0 1 --threshold 0.1 --delta 0.1 --report e.html
@@ -102,6 +103,7 @@ def test_a_page_shows_neither_paths_nor_what_a_file_says_of_its_origin(there):
         ("p.html", "where policy = new.pt"),
         ("w.html", "where copy = new.pt"),
         ("h.html", "where there = new.pt"),
+        ("f.html", "where coded = new.pt"),
         ("e.html", "r.npz"),
     ):
         assert shown in (there / page).read_text()
@@ -127,14 +129,15 @@ def test_the_command_shown_verifies(tmp_path, monkeypatch):
 
 
 def test_strata_that_are_tasks_are_shown_on_request_alone(there):
-    rows = [(f"q{i}", f"q{i}", i, i, i % 2, j, int((i + j) % 4 > 0)) for i in range(6) for j in range(8)]
-    table("g.csv", "task,same,number,copy,room,trial,success", rows)
+    rows = [(f"q{i}", f"q{i}", f"Q{i}", i, i, i % 2, j, int((i + j) % 4 > 0)) for i in range(6) for j in range(8)]
+    table("g.csv", "task,same,shouted,number,copy,room,trial,success", rows)
     told = "groups or strata are labels of tasks or parts of them, which a page shows with --tasks-in-report alone"
     session(f"""
         ASKED --strata task --report q.html => {told}
         ASKED --strata same --report q.html => {told}
         ASKED --task room,task --strata task --report q.html => {told}
         ASKED --by same --report q.html => {told}
+        ASKED --by shouted --report q.html => {told}
         ASKED --task number --strata copy --report q.html => {told}
         ASKED --task room,task --strata same --report q.html => {told}
         ASKED --strata task --report q.html --tasks-in-report

@@ -74,8 +74,6 @@ def test_a_line_is_a_trial_or_a_withdrawal(path):
 _ADDING = """
 import sys
 import numpy as np
-from chained_logs import log_of
-
 from jaxcert.rollouts import Trials
 
 trials, seed = Trials(sys.argv[1]), int(sys.argv[2])
