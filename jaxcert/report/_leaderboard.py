@@ -243,7 +243,7 @@ def _asked_in(records: Sequence[Mapping[str, Any]], names: Sequence[str], delta:
     board = Leaderboard(asked_of_each(thresholds, listed=first.listed), first.listed, names, delta)
     same = fixed == [each for each in board.asked.items() for _ in names]
     how = [{**record["settings"], "delta": None, "beta": None} for record in records]
-    supports = {str(each.get("support")) for each in how} - {"None"}
-    same &= len(supports) == 1 and all(each == how[i - i % len(names)] for i, each in enumerate(how))
+    same &= all(each == how[i - i % len(names)] for i, each in enumerate(how))
+    same &= how[0].get("support") is not None and all(each.get("support") == how[0]["support"] for each in how)
     in_strata = any((record["data"] or {}).get("roles", {}).get("strata") for record in records)
     return board if same and not in_strata else None
