@@ -1,7 +1,5 @@
 """`jaxcert plan`: how many tasks, how many rollouts, at which beta."""
 
-import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,7 +29,6 @@ from jaxcert.planning._designs import DESIGNS
 from jaxcert.questions._ask import check_others_finished
 from jaxcert.report._protocol_check import protocol_of
 from jaxcert.returns._required import sides_of
-from jaxcert.returns._strata import frequencies_of, stratified
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
 
@@ -55,7 +52,6 @@ class Planning(NamedTuple):
     requirement: list[str] | None = option(
         "LINE", "In place of --threshold and --support, as in `jaxcert certify`, for columns of PILOT (repeatable)."
     )
-    frequency: list[str] | None = option("LABEL=W", "How frequent a stratum is; by default as in PILOT (repeatable).")
     safety: list[Any] | None = several("S", "Wanted safety; several for the table")
     cost_per_task: float = option("C", "Cost of a task besides its rollouts, each of which costs 1.", default=0.0)
     power: float = option("P", "Wanted probability of the certificate.", default=0.9)
@@ -87,7 +83,7 @@ _SIMULATED = {"support", "threshold", "power", "max_rollouts", "seed", *RoleOpti
 # The options that a plan takes, besides delta and PILOT.
 _TAKEN = {
     _TABLE: {"threshold", "safety", "design"},
-    _NEW_TASKS: _SIMULATED | {"requirement", "safety", "cost_per_task", "design", "lock", "strata", "frequency"},
+    _NEW_TASKS: _SIMULATED | {"requirement", "safety", "cost_per_task", "design", "lock", "strata"},
     _LIST: _SIMULATED | {"good"},
     _OF_TWO: _SIMULATED | {"against", "suite"},
 }
@@ -103,8 +99,7 @@ def command(*, asked: Planning, roles: dict[str, Any]) -> None:
     kind = _TABLE if not policies else _OF_TWO if policies[1:] else _NEW_TASKS if asked.good is None else _LIST
     _check_taken(kind, asked, roles)
     data = _pilots(asked, policies, reading)
-    like = [_as_frequent(each, asked.frequency) for each in data] if asked.frequency else data
-    found = _planned(kind, asked, like, of_fixed=reading["strata"] is not None or asked.lock is not None)
+    found = _planned(kind, asked, data, of_fixed=reading["strata"] is not None or asked.lock is not None)
     _show(found, data, asked, {name: roles[name] or None for name in ("task", "value", "strata")})
 
 
@@ -121,8 +116,6 @@ def _check_taken(kind: str, asked: Planning, roles: Mapping[str, Any]) -> None:
         raise ValueError("--threshold is not given; expected the performance to certify, or a difference of two")
     if kind is not _TABLE and asked.safety and len(asked.safety) > 1:
         raise ValueError("--safety is given several times; expected one with a pilot")
-    if asked.frequency and roles["strata"] is None:
-        raise ValueError("--frequency is given without strata; expected their column (--strata)")
     if roles["strata"] is not None and not asked.delta <= MOST_DELTA:
         raise ValueError(f"--delta is {asked.delta:g}; for tasks drawn within strata at most {MOST_DELTA} is proved")
 
@@ -189,53 +182,26 @@ def _policies(asked: Planning, reading: dict[str, Any]) -> list[PolicySource]:
     return [PolicySource(file) for file in (asked.pilot, asked.against) if file is not None]
 
 
-def _strata_of(pilot: ReturnsFile, frequencies: Sequence[str] | None) -> list[str]:
-    """The strata of the fewest tasks that have these frequencies, to 1/10,000; by default those of the pilot."""
-    strata = np.asarray(pilot.strata).astype(str).tolist()
-    stratified(pilot.returns, strata, frequencies=frequencies)  # refuses those of other strata
-    shares = {label: max(round(10_000 * share), 1) for label, share in frequencies_of(frequencies).items()}
-    return [label for label, share in shares.items() for _ in range(share // math.gcd(*shares.values()))] or strata
-
-
-def _as_frequent(pilot: ReturnsFile, frequencies: Sequence[str]) -> ReturnsFile:
-    """As many of the first tasks of each stratum as there can be in proportion to its frequency."""
-    strata, wanted = np.asarray(pilot.strata).astype(str), _strata_of(pilot, frequencies)
-    shares = (allocated(size, wanted) for size in range(len(strata), 0, -1))
-    parts = next(each for each in shares if Counter(each) <= Counter(strata.tolist()))
-    kept = [np.flatnonzero(strata == label)[:count] for label, count in parts.items()]
-    return pilot.in_order(np.sort(np.concatenate(kept)))
-
-
 def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, columns: dict[str, str | None]) -> None:
     """Print the plan, with how many tasks to draw from each stratum, and lock it if that is wanted."""
-    often = "new tasks are from them" if wanted.frequency else "PILOT has them"
-    drawn = {} if columns["strata"] is None else _drawn(found, data[0], wanted.frequency, often)
+    drawn = {} if columns["strata"] is None else _drawn(found, data[0])
     _console.say(*told(*data), str(found))
-    if drawn and found.best is not None:
-        each, num_tasks = ", ".join(f"{count} from {label}" for label, count in drawn.items()), sum(drawn.values())
-        _console.say(f"Of the {num_tasks} tasks draw {each}: as often as {often}.")
-        if num_tasks > found.best.num_tasks:
-            _console.say(f"Fewer cannot be drawn so; the figures above are of {found.best.num_tasks}.")
-        sample = stratified(data[0].returns, _strata_of(data[0], None), frequencies=wanted.frequency)
-        weight = f"weights of up to {sample.max_weight:.4g}: without a miss it takes that many times as many tasks"
-        _console.say(*[f"Drawn as often as PILOT has them, they count with {weight}."] * (not sample.even))
+    if drawn:
+        each = ", ".join(f"{count} from {label}" for label, count in drawn.items())
+        _console.say(f"Of the {sum(drawn.values())} tasks draw {each}: as often as PILOT has them.")
     if wanted.lock:
-        write_locked(wanted.lock, protocol_of(found, of_strata=drawn, frequencies=wanted.frequency, **columns))
+        write_locked(wanted.lock, protocol_of(found, of_strata=drawn, **columns))
 
 
-def _drawn(found: Plan, pilot: ReturnsFile, frequencies: Sequence[str] | None, often: str) -> dict[str, int]:
+def _drawn(found: Plan, pilot: ReturnsFile) -> dict[str, int]:
     """How many tasks to draw from each stratum; ValueError if one has none, as nothing would be known of it."""
     if found.best is None or pilot.strata is None:
         return {}
-    num_tasks, strata = found.best.num_tasks, _strata_of(pilot, frequencies)
-    if frequencies:  # no task counts with a weight where all numbers are in proportion
-        num_tasks = -(-num_tasks // len(strata)) * len(strata)
-        if not stratified(np.zeros((len(strata), 1), bool), strata, frequencies=frequencies).even:
-            raise ValueError("--frequency: no numbers of tasks have these frequencies; expected at most four decimals")
-    parts = allocated(num_tasks, strata)
+    num_tasks = found.best.num_tasks
+    parts = allocated(num_tasks, [str(label) for label in pilot.strata])
     if lacking := [label for label, count in parts.items() if not count]:
         raise ValueError(
-            f"{num_tasks} tasks suffice, none of them from the stratum {lacking[0]!r:.40} if drawn as often as {often}"
-            ", so that nothing would be known of it; expected a larger --safety or --power"
+            f"{num_tasks} tasks suffice, none of them from the stratum {lacking[0]!r:.40} if drawn as often as PILOT "
+            "has them, so that nothing would be known of it; expected a larger --safety or --power"
         )
     return parts

@@ -120,7 +120,7 @@ def plan_difference(
 
 
 def size_that_shows(policies: Sequence[Returns], *, listed: bool, support: Support, delta: float) -> str:
-    """About how much new data like these show which of two policies is better on average, in brackets.
+    """How much new data show which of two policies is better on average, if they are like these, in brackets.
 
     Empty of pilots that a plan does not take, of large ones, and where the worse one has unfinished rollouts.
     """
@@ -132,12 +132,13 @@ def size_that_shows(policies: Sequence[Returns], *, listed: bool, support: Suppo
         return ""
     m, most = min(m, _MOST_ROLLOUTS), min(_MOST_ROLLOUTS, _MOST_RETURNS // n)
     sizes: dict[str, Any] = {"listed": True, "max_rollouts": most} if listed else {"num_rollouts": [m]}
-    found = plan_difference(a.returns, b.returns, 0.0, support=support, delta=delta, power=_POWER, **sizes).best
+    designs = plan_difference(a.returns, b.returns, 0.0, support=support, delta=delta, power=_POWER, **sizes).designs
+    found = min(designs, key=lambda each: each.cost, default=None)  # others allow for a lucky pilot
     if listed:
         size = f"{found.num_rollouts if found else most} new trials of each task"
     else:
         size = f"{found.num_tasks if found else _TASKS:,} new tasks × {how_many(m, 'trial')}"
-    return f" ({'about' if found else 'more than'} {size} for power {_POWER})"
+    return f" ({'about' if found else 'more than'} {size} for power {_POWER}, if they are like these)"
 
 
 def _tasks(a: Any, b: Any, wish: Margin, power: float, m: int, seed: int, num_claims: int) -> list[Design]:

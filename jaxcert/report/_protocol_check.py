@@ -99,11 +99,10 @@ def _labels_for(protocol: Protocol) -> list[str]:
     return [*names, *names[:1] * (protocol.num_tasks - len(names))][: protocol.num_tasks]
 
 
-def protocol_of(plan: Plan, strata: str | None = None, frequencies: Any = None, **others: Any) -> Protocol:
+def protocol_of(plan: Plan, strata: str | None = None, **others: Any) -> Protocol:
     """The best design of a plan as a protocol; ValueError if there is none, or its rollouts stop by themselves.
 
-    ``strata``: the column of the strata within which its tasks are drawn, with their ``frequencies`` if these were
-    given; ``others``: further fields.
+    ``strata``: the column of the strata within which its tasks are drawn; ``others``: further fields.
     """
     if plan.best is None:
         raise ValueError("there is no design to lock: none certifies anything")
@@ -114,16 +113,15 @@ def protocol_of(plan: Plan, strata: str | None = None, frequencies: Any = None, 
             "a sequential design has no fixed number of rollouts; expected another one, such as --design betting"
         )
     asked: dict[str, Any] = {"thresholds": (wish.threshold,)}
-    given = {FREQUENCIES.name: list(frequencies)} if frequencies else {}
     if wish.sides:
         complete = {} if all(side.is_least for side in wish.sides) else {"complete": True}
-        asked = {"question": "requirements", "options": {"requirements": list(map(str, wish.sides))} | complete | given}
+        asked = {"question": "requirements", "options": {"requirements": list(map(str, wish.sides))} | complete}
     elif strata is not None:
-        asked |= {"question": "stratified", "options": given}
+        asked |= {"question": "stratified"}
     return Protocol(
         support=None if wish.sides else wish.support,
         delta=float(wish.delta),
-        num_tasks=sum(others.get("of_strata", {}).values()) or design.num_tasks,
+        num_tasks=design.num_tasks,
         num_rollouts=design.num_rollouts,
         beta=design.beta,
         strata=strata,

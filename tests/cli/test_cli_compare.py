@@ -93,7 +93,7 @@ def test_it_says_why_nothing_is_certified_as_certify_does():
 
 @pytest.mark.parametrize(("kind", "what"), [("--suite", "trials of each task"), ("--sampled", "tasks")])
 def test_what_would_show_a_difference_that_is_not_certified(kind, what):
-    """The number is the one that a plan gives, at the delta of the pair."""
+    """The number is the smallest one that a plan gives, at the delta of the pair: if tasks are like these."""
     rng = np.random.default_rng(0)
     returns = {f"{name}.npz": rng.random((20, 10)) < skill for name, skill in (("a", 0.72), ("b", 0.6), ("c", 0.1))}
     for name, each in returns.items():
@@ -101,10 +101,11 @@ def test_what_would_show_a_difference_that_is_not_certified(kind, what):
 
     def size(delta):
         sizes = {"listed": True} if kind == "--suite" else {"num_rollouts": [10]}
-        best = plan_difference(returns["a.npz"], returns["b.npz"], 0.0, delta=delta, **sizes).best
+        found = plan_difference(returns["a.npz"], returns["b.npz"], 0.0, delta=delta, **sizes).designs
+        least, ends = min(found, key=lambda each: each.cost, default=None), "for power 0.9, if they are like these)"
         if kind == "--sampled":
-            return f"(about {best.num_tasks} new tasks × 10 trials for power 0.9)"
-        return f"({f'about {best.num_rollouts}' if best else 'more than 100'} new trials of each task for power 0.9)"
+            return f"(about {least.num_tasks} new tasks × 10 trials {ends}"
+        return f"({f'about {least.num_rollouts}' if least else 'more than 100'} new trials of each task {ends}"
 
     start = "Not shown: that a.npz is better than b.npz on average. In these data it is by 0.08"
     plan = f"jaxcert plan A --against B --threshold 0{' --suite' if kind == '--suite' else ''} (of one table"

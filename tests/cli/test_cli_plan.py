@@ -1,6 +1,5 @@
 """`jaxcert plan`, and the advice of `jaxcert certify`."""
 
-import json
 import re
 from pathlib import Path
 
@@ -143,36 +142,6 @@ def test_a_plan_says_how_many_tasks_to_draw_from_each_stratum():
         plan t.csv --strata kind --delta 0.3 --threshold 0.5 --safety 0.7 => --delta is 0.3; for tasks drawn within
         plan t.csv --strata task --delta 0.05 --threshold 0.5 --safety 0.2 --power 0.5 => none of them from the
     """)
-
-
-def test_with_given_frequencies_strata_are_drawn_in_proportion():
-    """So that no task counts with a weight; the pilot's tasks stand for new ones in the same proportion."""
-    rng, skill = np.random.default_rng(0), {"push": 0.95, "pick": 0.7}
-    rows = [(f"{i:02}", j, [*skill][i % 2]) for i in range(60) for j in range(6)]
-    rows = [(*row, int(rng.random() < skill[row[2]])) for row in rows]
-    table("t.csv", "task,trial,kind,success", rows)
-    # Of 60 tasks as many as 30 that are pushed can stand for: 8 that are picked.
-    table("few.csv", "task,trial,kind,success", [row for row in rows if row[2] == "push" or row[0] < "16"])
-    asked = "--strata kind --delta 0.05 --threshold 0.5 --safety 0.6 --max-rollouts 6"
-    given = "--frequency push=0.8,pick=0.2"
-    out = session(f"plan t.csv {asked} {given} --lock p.toml -> as often as new tasks are from them.")
-    same = session(f"plan few.csv {asked} -> planned from 38 pilot tasks")
-    assert out[out.index("Wanted") : out.index("Of the")] == same[same.index("Wanted") : same.index("Of the")]
-    count, push, pick = map(int, re.search(r"Of the (\d+) tasks draw (\d+) from push, (\d+) from pick", out).groups())
-    assert (push, pick) == (0.8 * count, 0.2 * count)
-    said = "they count with weights of up to 1.6: without a miss it takes that many times as many tasks."
-    assert f"Drawn as often as PILOT has them, {said}" in out
-    m = int(re.search(r"num_rollouts = (\d+)", Path("p.toml").read_text())[1])
-    drawn = [(i, j, kind, 1) for i in range(count) for kind in ["push" if i < push else "pick"] for j in range(m)]
-    table("new.csv", "task,trial,kind,success", drawn)
-    session(f"""
-        certify new.csv --protocol p.toml -> on a new task from push (0.8) or pick (0.2), the probability of success
-        plan t.csv {asked} --frequency push=0.77777,pick=0.22223 => no numbers of tasks have these frequencies
-        plan t.csv {asked} --frequency push=1 => the stratum 'pick' has tasks and no frequency
-        plan t.csv {asked.replace("--strata kind", "")} {given} => --frequency is given without strata
-    """)
-    found = json.loads(command("certify", "new.csv", "--protocol", "p.toml", "--json", "-").out)
-    assert found["certificates"][0]["settings"]["method"] == "attained"
 
 
 def test_a_plan_that_nothing_reaches_says_so_and_one_to_lock_has_fixed_rollouts():
