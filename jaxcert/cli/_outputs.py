@@ -91,8 +91,10 @@ class Outputs(NamedTuple):
             write_whole(self.record, document_text(document()), **how)
         if self.plot:
             ax = axes() if axes else self.draw_rows(found)
-            save_figure(self.plot, ax, **how)
-            import_extra("matplotlib.pyplot", "plot").close(ax.figure)
+            try:
+                save_figure(self.plot, ax, **how)
+            finally:
+                import_extra("matplotlib.pyplot", "plot").close(ax.figure)
         if self.report:
             verified = self.record and _verify_command(self.record, found.data, protocol)
             known = {"title": self.title, "date": date.today().isoformat(), "verify_command": verified}
@@ -131,5 +133,7 @@ def check_distinct(*named: Named) -> None:
 def _verify_command(json: Path, data: Sequence[ReturnsFile], protocol: Path | None) -> str:
     """The command that recomputes the certificate file, without paths; a table with all policies is named once."""
     files = [path.name for path in dict.fromkeys(each.path for each in data)]
+    if len({*files}) < len(files):  # in folders of their own, which a page does not show
+        files = [f"the file of {each.called}" for each in data]
     words = [] if protocol is None else ["--protocol", no_option(protocol.name)]
     return in_shell("verify", [json.name, *files], words)

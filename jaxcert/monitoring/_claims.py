@@ -125,7 +125,7 @@ def claim_of_record(record: Mapping[str, Any], *, threshold: float | None = None
     if record.get("others"):
         raise ValueError(_TWO)
     if lacking := [
-        each for each in ("threshold", "safety", "epsilon") if any(each not in row for row in record["rows"])
+        each for each in ("threshold", "safety", "epsilon") if any(row.get(each) is None for row in record["rows"])
     ]:
         raise ValueError(f"its rows have no {' and no '.join(lacking)}, as answers to {name!r} have")
     together = record["settings"].get("simultaneous") is True
@@ -149,7 +149,7 @@ def _check_words(words: str, row: Mapping[str, Any], tasks: list[tuple[str, str]
     if not abs(row["safety"] + row["epsilon"] - 1) < 2**-20:
         raise ValueError(f"its safety is {row['safety']}, its epsilon {row['epsilon']}; expected 1 as their sum")
     share = f"with probability at least {floor_to(row['safety'], 4)}"
-    if "safety_upper" in row:
+    if row.get("safety_upper") is not None:
         share = f"with a probability between {floor_to(row['safety'], 4)} and {ceil_to(row['safety_upper'], 4)}"
     said = [f"on {task}, the {quantity} is at least {each} {share}" for task, quantity in tasks for each in shown]
     if words not in said:

@@ -101,8 +101,8 @@ def _first(returns: jax.Array, low: jax.Array, high: jax.Array, m: jax.Array) ->
     return Sample(returns, low, high, mask, np.int32(returns.shape[-2]), m)
 
 
-# The levels of a design are near these.
 _ROUNDING = 2e-6  # more than that of a level
+# The levels of a design are near these.
 _NEAR = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 

@@ -126,7 +126,8 @@ def assumptions_of(questions: Iterable[str]) -> list[str]:
     for question in known:  # a required declaration has one value
         own = [option.name for option in question.options if option.name not in question.declared]
         named += [*([question.each] if question.each else []), *question.settings, *own]
-    settled = ", ".join(name.replace("_", " ") for name in dict.fromkeys(named))
+    words = {FREQUENCIES.name: "frequencies of any strata"}
+    settled = ", ".join(words.get(name, name.replace("_", " ")) for name in dict.fromkeys(named))
     of_lists = [question.listed for question in known] or [False]
     tasks = [_OF_SAMPLED] * (not all(of_lists)) + [_OF_LISTS] * any(of_lists)
     moments = "" if all(of_lists) else _AT_EVERY_MOMENT

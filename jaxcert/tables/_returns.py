@@ -134,7 +134,8 @@ class ReturnsFile(Returns):
         sha256: the SHA-256 of its content, in hexadecimal digits; of a folder, of the list of the files read,
             as `sha256sum` writes it in the order of their paths.
         columns: which columns of a table were read, or as value which array; None for a file with `returns`.
-        usual_columns: those that are read if none is named; "" in place of one where several could be meant.
+        usual_columns: those that are read if none is named; "" in place of one where several could be meant, or of
+            a folder's pattern.
         said: what the reader of another tool's file says of it, or "".
         fixed_list: whether the tasks are known to be a list that somebody made, such as a benchmark.
         known_support: the smallest and the largest return possible, if the tool fixes them.

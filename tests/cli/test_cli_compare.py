@@ -264,7 +264,7 @@ def test_a_page_shows_no_paths(tmp_path):
     assert command(*compared, "--report", page, "--force", "--names", "new,old").status == 0
     named = ("--names", "new,old", "--force", "--json", tmp_path / "c.json")
     assert command(*compared, "--report", page, *named).status == 0
-    assert "verify c.json eval.csv eval.csv<" in page.read_text()
+    assert "verify c.json &#39;the file of new&#39; &#39;the file of old&#39;<" in page.read_text()
     assert str(tmp_path) not in page.read_text()
 
 

@@ -107,7 +107,7 @@ def test_a_file_holds_the_answer_and_is_verified(files, name, tmp_path):
     of_samples = "The tasks were sampled independently" in read_certificate(tmp_path / "c.json")["assumptions"][0]
     assert of_samples != question.listed
     own = {option.name for option in question.options} - question.declared.keys()
-    assert all(f", {name.replace('_', ' ')}, " in settled for name in {*own, *question.settings})
+    assert all(f", {name.replace('_', ' ')}" in settled for name in {*own, *question.settings})
     assert not {"alpha", "cap", "margin"} & set(settled.split(", ")) - {*question.settings, *own}
     others = others_of(question, files)
     checked = verify(tmp_path / "c.json", files / "a.npz", others=others)
@@ -165,7 +165,7 @@ def test_a_page_shows_it_or_refuses(files, name, tmp_path):
     for row in rows_of(answer_to(name), question):
         assert f'<p class="claim">{naming(row["sentence"], policies)}</p>' in text
     assert f"or about\n{answer_to(name).not_about}." in text
-    assert all(f", {name.replace('_', ' ')}, " in text for name in question.settings)
+    assert all(f", {name.replace('_', ' ')}" in text for name in question.settings)
     assert ("<svg" in text) == (question.curve is not None or not question.has_curve)
 
 

@@ -23,8 +23,8 @@ import jaxcert
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import certificate_record, check_certificate, check_exactly, check_trials, write_certificates
 from jaxcert.report._witnessed_rows import WITNESSES
-from jaxcert.report.check_certificate import read_csv
-from jaxcert.tables import read_returns
+from jaxcert.report.check_certificate import as_seen, read_csv
+from jaxcert.tables import _entries, read_returns
 
 FRACTIONS = st.fractions(0, 1, max_denominator=50)
 
@@ -400,3 +400,9 @@ def test_tables_that_say_no_numbers_are_refused(text, message, columns):
 @pytest.mark.parametrize("label", ["a ", '"a\u00a0"', " a"])
 def test_a_label_with_blanks_may_stand_alone(label):
     assert read_csv(f"{HEAD}{label},0,1\n{label},1,0\n".encode(), USUAL)[0] == [[1, 0]]
+
+
+def test_labels_are_seen_as_tables_see_them():
+    """Every letter that one of them takes for nothing, the other does, too."""
+    letters = [chr(code) for code in range(sys.maxunicode + 1)]
+    assert [as_seen(f"a{x}b") for x in letters] == [str(_entries.as_seen(f"a{x}b")) for x in letters]
