@@ -174,6 +174,7 @@ def condition(text: str, names: Sequence[Any]) -> tuple[Any, str, list[str]]:
         check_column(name.strip(), names if rest else [name.strip()])
         raise ValueError(f"the condition is {text!r:.80}; expected a column and its value, such as 'arm = clean'")
     wanted = match[3].split(",") if match[2] == "in" else [match[3]]
+    check_column(known[match[1]], names)
     return known[match[1]], match[2], [*map(str.strip, wanted)]
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert.tables._doubts import WORDS, listed
-from jaxcert.tables._entries import number_of, words_like
+from jaxcert.tables._entries import as_seen, number_of, words_like
 from jaxcert.tables._names import check_no_curve, lowered
 
 _COUNTS = (
@@ -179,8 +179,8 @@ def conditions(where: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def check_column(name: str, names: Sequence[Any]) -> None:
-    """Raise ValueError for a column that a table has not, or has twice."""
-    if names.count(name) != 1:
+    """Raise ValueError for a column that a table has not, or has twice, also under a name that is seen alike."""
+    if sum(as_seen(each) == as_seen(name) for each in names) != 1 or name not in names:
         has = "more than one" if name in names else "no"
         raise ValueError(f"has {has} column {name!r:.42}; found {listed(map(repr, names), 12)}")
 

@@ -255,3 +255,14 @@ def test_a_trainer_without_episodes_of_its_evaluation_is_refused(tmp_path, held)
 def test_runs_of_a_tool_need_their_tasks(tmp_path):
     (tmp_path / "0.monitor.csv").write_text('#{"t_start": 0.0, "env_id": "E"}\nr,l,t\n1.0,5,0.1\n')
     refused(tmp_path, "expected one with {task}", task="{trial}.monitor.csv")
+
+
+@pytest.mark.parametrize("twin", ["kind ", "kind\u200b", "\u00a0kind"])
+def test_a_column_by_which_rows_are_picked_is_seen_once(twin, tmp_path):
+    """A statement names it, and who reads it cannot know which one is meant."""
+    path = tmp_path / "t.csv"
+    rows = [f"{i},{j},{'ab'[j % 2]},{'ba'[j % 2]},1" for i in range(4) for j in range(4)]
+    path.write_text("\n".join([f"task,trial,kind,{twin},success", *rows, ""]), encoding="utf-8")
+    for picked in ({"where": "kind = a"}, {"where": f"{twin} in a, b"}, {"policy": "kind", "only": "a"}):
+        with pytest.raises(ValueError, match="has more than one column"):
+            read_returns(path, **picked)
