@@ -134,6 +134,14 @@ def test_the_other_questions_are_refused_in_words():
         assert question.words in str(caught.value)
     with pytest.raises(ValueError, match=r"question 'mean' .* has no answer that is monitored"):
         claim_of(jaxcert.certify_mean(RETURNS, **SETTINGS))
+    interval = {
+        "question": "interval",
+        "settings": {"delta": 0.05},
+        "rows": [{**row, "sentence": f"With confidence 0.95: {between}."}],
+    }
+    interval["rows"][0]["safety_upper"] = None
+    with pytest.raises(ValueError, match="but its numbers say that on a new task"):
+        claim_of_record(interval)
     with pytest.raises(ValueError, match="its rows have no epsilon, as answers to 'safety' have"):
         claim_of_record(
             {"question": "safety", "settings": {"delta": 0.05}, "rows": [{"threshold": 0.5, "safety": 0.9}]}
