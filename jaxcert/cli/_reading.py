@@ -11,8 +11,9 @@ from jaxcert.cli._options import option, options, others_given
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile, align_tasks, read_returns, read_summary
 from jaxcert.tables._doubts import listed, told_of
-from jaxcert.tables._entries import closely
+from jaxcert.tables._entries import check_told_apart, closely
 from jaxcert.tables._readers import holds_parquet, policies_of
+from jaxcert.tables._returns import names_of
 from jaxcert.tables.folders._read_summary import type_in_folder
 
 _MOST_SHOWN = 80  # characters of an entry
@@ -82,6 +83,7 @@ def read_all(
     No ``ignored`` column is compared.
     """
     files = [each.read(**options) for each in policies]
+    check_told_apart(names_of(files), "policies are named")
     with told_of("", options.get("strict", False), 2):
         align_tasks(*(_without(file, ignored or ()) for file in files))
     return files
