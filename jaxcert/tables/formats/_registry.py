@@ -12,7 +12,7 @@ from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
 from jaxcert.tables.formats._found_rollouts import Content, Format, arranged, kind_of
 from jaxcert.tables.formats._inspect_logs import INSPECT
-from jaxcert.tables.formats._one_task import OF_ONE_TASK, OneTask
+from jaxcert.tables.formats._one_task import OF_ONE_TASK
 from jaxcert.tables.formats._recipes import Recipe
 
 
@@ -53,7 +53,7 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[R
         raise ValueError("is a log of single trials; jaxcert trial status says what it proves")
     content = Content(data)
     kind = kind_of(content, (*OF_ONE_TASK, *formats()), own=own)
-    if isinstance(kind, OneTask):
+    if kind is not None and kind.alone:
         name = ".".join(path.name.split(".")[-2:])
         raise ValueError(
             f"{kind.alone}; expected a file per task in a folder, whose paths name the tasks, as task (on the command "
