@@ -203,13 +203,10 @@ def _table_of(rows: list[dict[str, Any]], roles: Roles, around: Collection[str] 
 
 def parquet_table(content: bytes, roles: Roles) -> Any:
     """The rows of a Parquet file. Columns of long lists and bytes, such as pictures, are null and are not read."""
-    pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
+    pa = import_extra("pyarrow", "io")
     if not content.startswith(b"PAR1"):
         raise ValueError("not a Parquet file: it does not start with PAR1")
-    if not content.endswith(b"PAR1") or len(content) < 12:
-        raise ValueError("does not end with PAR1, damaged or cut short")
-    with damage_told("Parquet"):
-        file = parquet.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
+    file = open_parquet(pa.BufferReader(content))
     names = file.schema_arrow.names
     read = checked(names, roles).read(names)
     wanted = {*read, roles.policy, *(name for name, *_ in conditions_in(names, roles)), *small_columns(file)}
@@ -218,6 +215,12 @@ def parquet_table(content: bytes, roles: Roles) -> Any:
     columns, unread = iter(table.columns), pa.nulls(len(table))
     found = [(name, next(columns) if name in wanted else unread) for name in names]
     return pa.table([each if name in read else as_plain(each) for name, each in found], names=names)
+
+
+def open_parquet(file: Any, **options: Any) -> Any:
+    """A Parquet file whose pages are compared with their checksums, where these are written."""
+    with damage_told("Parquet"):
+        return import_extra("pyarrow.parquet", "io").ParquetFile(file, page_checksum_verification=True, **options)
 
 
 def small_columns(file: Any) -> list[str]:

@@ -16,7 +16,7 @@ from jaxcert._files import damage_told, in_file
 from jaxcert.tables._coded import Coded, as_objects, combined, of_series, plain_type
 from jaxcert.tables._doubts import WORDS, listed, tell
 from jaxcert.tables._entries import as_text, is_empty, shown
-from jaxcert.tables._file_tables import as_plain, small_columns
+from jaxcert.tables._file_tables import as_plain, open_parquet, small_columns
 from jaxcert.tables._names import lowered, tells
 from jaxcert.tables._read import Read, aside_in_folder, check_beside
 from jaxcert.tables._roles import Columns, Roles, checked
@@ -194,9 +194,7 @@ def _partitions(folders: Sequence[str]) -> dict[str, str]:
 
 
 def _parquet(file: Any) -> Any:
-    with damage_told("Parquet"):
-        open_file = import_extra("pyarrow.parquet", "io").ParquetFile
-        return open_file(file, page_checksum_verification=True, buffer_size=_BYTES, pre_buffer=False)
+    return open_parquet(file, buffer_size=_BYTES, pre_buffer=False)
 
 
 def _rows_of(parquet: Any, columns: list[str]) -> Iterator[Any]:
