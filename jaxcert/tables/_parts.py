@@ -25,8 +25,8 @@ _SUFFIX = ".parquet"
 # Where Hive and Spark put rows without a value.
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 # Rows that are held at once, and bytes of a column that are read ahead: what memory needs besides the summary.
-_ROWS, _BYTES = 2**18, 2**20
-_LOOKED_AT = 2**17  # rows of each file in which entries are looked at, unless a name asks for all
+_ROWS, _READING = 2**18, {"buffer_size": 2**20, "pre_buffer": False}
+_LOOKED_AT = 2**17  # rows of each file in which entries are looked at at least, unless a name asks for all
 _TASKS = {"is_integer": "integers", "is_string": "text", "is_large_string": "text"}
 _VALUES = {"is_boolean": "booleans", "is_integer": "numbers", "is_floating": "numbers"}
 
@@ -47,18 +47,13 @@ class Files:
     """
 
     def __init__(self, folder: Path, task: str, value: str, across: Sequence[str]) -> None:
-        self.folder, self.parts, self._wanted, self._across = (
-            folder,
-            _parts_of(folder),
-            Roles(task, None, value),
-            across,
-        )
-        self.digests: dict[str, str] = {}
+        self.folder, self.parts, self.digests = folder, _parts_of(folder), dict[str, str]()
+        self._wanted, self._across = Roles(task, None, value), across
         self._policy: dict[str, str] = {}
         self._of_tasks: dict[str, dict[Any, str]] = defaultdict(dict)  # entries by the column and the task
         first = next(iter(self.parts))
         with in_file(folder / first):
-            self.names, self.layout = self._layout_of(first, _parquet(folder / first))
+            self.names, self.layout = self._layout_of(first, open_parquet(folder / first))
 
     def batches(self, support: tuple[float, float]) -> Iterator[tuple[Coded, np.ndarray]]:
         """The rows of all files: the label of each task, and its return, float64.
@@ -73,7 +68,7 @@ class Files:
                 if (other := seen.setdefault((digest, outer.get(self.layout.columns.task)), name)) != name:
                     raise ValueError(f"has the same content as {other}, byte for byte; expected no copies")
                 file.seek(0)
-                yield from self._rows(name, _parquet(file), support)
+                yield from self._rows(name, open_parquet(file, **_READING), support)
                 after = os.fstat(file.fileno())
                 if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
                     raise ValueError("changed while it was read")  # the digest may be of other rows
@@ -102,9 +97,8 @@ class Files:
         """Look at the columns beside as at those of a table; no task has two policies or conditions in the folder."""
         entries = functools.cache(lambda name: of_series(as_plain(rows.column(name))))
         values = [entries(self.layout.columns.value)] if self.layout.values == "booleans" else []
-        read = Read(
-            self.layout.columns, tasks, None, [name for name in beside if beside[name]], entries, values, picked=""
-        )
+        names = [name for name in beside if beside[name]]
+        read = Read(self.layout.columns, tasks, None, names, entries, values, picked="")
         check_beside(read, aside_in_folder)
         for each in (each for each in read.beside if each.told.apart or each.told.curve):
             held[each.name].update(map(as_text, each.entries.listed()))
@@ -191,10 +185,6 @@ def _partitions(folders: Sequence[str]) -> dict[str, str]:
 
 
 # --- what a file holds ---------------------------------------------------------------------------------------------
-
-
-def _parquet(file: Any) -> Any:
-    return open_parquet(file, buffer_size=_BYTES, pre_buffer=False)
 
 
 def _rows_of(parquet: Any, columns: list[str]) -> Iterator[Any]:
