@@ -12,9 +12,9 @@ from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile, align_tasks, read_returns, read_summary
 from jaxcert.tables._doubts import listed, told_of
 from jaxcert.tables._entries import check_told_apart, closely
+from jaxcert.tables._read_summary import type_in_folder
 from jaxcert.tables._readers import holds_parquet, policies_of
 from jaxcert.tables._returns import names_of
-from jaxcert.tables.folders._read_summary import type_in_folder
 
 _MOST_SHOWN = 80  # characters of an entry
 

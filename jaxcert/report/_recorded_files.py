@@ -13,10 +13,10 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.report._recompute import support_of
 from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables._entries import told_as
+from jaxcert.tables._read_summary import read_summary
 from jaxcert.tables._readers import ReturnsFile, read_by
 from jaxcert.tables._returns import AT_RANDOM, OF_COUNTS, how_many, names_of
 from jaxcert.tables._roles import Columns, Roles
-from jaxcert.tables.folders import read_summary
 
 Paths = Sequence[str | PathLike[str]]
 
