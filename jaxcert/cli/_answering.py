@@ -24,8 +24,8 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report import certificate_document, certificate_record, plot_certificates, write_report
 from jaxcert.report._exact_check import check_witnessed
+from jaxcert.report._groups import Groups
 from jaxcert.report._protocol_check import of_files
-from jaxcert.report.html._report_page import Groups
 from jaxcert.report.plots._axes import drawing
 from jaxcert.report.plots._curve_plots import curve_or_rows
 from jaxcert.tables import ReturnsFile

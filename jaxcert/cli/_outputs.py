@@ -12,8 +12,8 @@ from jaxcert._files import check_output, check_suffix, write_whole
 from jaxcert.certificates import confidence
 from jaxcert.cli._options import flag, in_shell, no_option, option, options
 from jaxcert.report import document_text, plot_intervals, save_figure
+from jaxcert.report._groups import Groups
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report.html._report_page import Groups
 from jaxcert.report.html._several_page import write_several
 from jaxcert.report.plots._axes import check_figure_path
 from jaxcert.tables import ReturnsFile
