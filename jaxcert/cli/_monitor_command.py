@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import typer
 
 from jaxcert._files import content_of, in_file
+from jaxcert.cli._app import check_distinct
 from jaxcert.cli._options import (
     RoleOptions,
     argument,
@@ -23,7 +24,6 @@ from jaxcert.cli._options import (
     taking,
     with_group,
 )
-from jaxcert.cli._outputs import check_distinct
 from jaxcert.monitoring import Monitor, MonitoredClaim, claim_of_record
 from jaxcert.monitoring._claims import has_successes
 from jaxcert.monitoring._deployed import deployed_tasks
