@@ -107,6 +107,8 @@ def _has_bounds(sample: Sample) -> bool:
 
 # The finding that another bound certifies more.
 WEAKER_BOUND = "weaker-bound"
+# Findings about the support.
+OF_SUPPORT = ("edge-of-support", "wide-support")
 # Each check returns its message, or None.
 CHECKS = {
     "large-delta": large_delta,
