@@ -48,10 +48,6 @@ class Coded(NamedTuple):
         kept = coded(self.places[rows])
         return Coded(self.entries[kept.entries], kept.places)
 
-    def repeated(self, times: int) -> "Coded":
-        """Repeat each row this number of times."""
-        return self if times == 1 else self._replace(places=np.repeat(self.places, times))
-
     def check(self, wrong: Any, name: Any, expected: str) -> None:
         """Raise ValueError that names the first row whose entry is ``wrong``; the first row, after a header, is 1."""
         if np.any(wrong):
@@ -68,16 +64,13 @@ def coded(column: np.ndarray) -> Coded:
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         return Coded(entries[order], rank[places.reshape(-1)])
-    listed = column.tolist()
+    listed, seen = column.tolist(), {}
     try:
-        return _of_objects(listed, listed)
+        places = [seen.setdefault(entry, len(seen)) for entry in listed]
     except TypeError:
-        return _of_objects(listed, [*map(repr, listed)])
-
-
-def _of_objects(listed: list[Any], keys: list[Any]) -> Coded:
-    seen: dict[Any, int] = {}
-    places = np.fromiter((seen.setdefault(key, len(seen)) for key in keys), np.int64, len(listed))
+        seen = {}
+        places = [seen.setdefault(repr(entry), len(seen)) for entry in listed]
+    places = np.asarray(places, np.int64)
     return Coded(as_objects(listed[row] for row in _first_rows(places).tolist()), places)
 
 
@@ -102,19 +95,16 @@ def _by_arrow(column: Any) -> Coded | None:
         found = column.cast(plain_type(column.type)).dictionary_encode().combine_chunks()
     except pa.ArrowNotImplementedError:
         return None
-    entries, places = _as_array(found.dictionary), found.indices
+    types, entries, places = import_extra("pyarrow.types", "io"), found.dictionary, found.indices
+    if types.is_string(entries.type) or types.is_boolean(entries.type):
+        entries = np.asarray(entries.to_pylist(), object if types.is_string(entries.type) else bool)
+    elif types.is_integer(entries.type) or types.is_floating(entries.type):
+        entries = np.from_dlpack(entries)  # its own conversion imports pandas
+    else:
+        entries = entries.to_numpy(zero_copy_only=False)
     if found.null_count:
         entries, places = as_objects([*entries.tolist(), None]), places.fill_null(len(entries))
     return Coded(entries, np.from_dlpack(places).astype(np.int64))
-
-
-def _as_array(entries: Any) -> np.ndarray:
-    """An array of pyarrow, of text and numbers without its own conversion, which imports pandas."""
-    types = import_extra("pyarrow.types", "io")
-    if types.is_string(entries.type) or types.is_boolean(entries.type):
-        return np.asarray(entries.to_pylist(), object if types.is_string(entries.type) else bool)
-    is_number = types.is_integer(entries.type) or types.is_floating(entries.type)
-    return np.from_dlpack(entries) if is_number else entries.to_numpy(zero_copy_only=False)
 
 
 def plain_type(kind: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from jaxcert.returns._labels import quoted_condition
 from jaxcert.returns._prepared import as_successes
 from jaxcert.tables._entries import decoded
-from jaxcert.tables._roles import Columns, Roles
+from jaxcert.tables._roles import Columns, Condition, Roles, parts_of
 
 AT_RANDOM = (
     "certificates hold only if whether a rollout is missing does not depend on its outcome; otherwise count it as the "
@@ -199,15 +199,12 @@ class ReturnsFile(Returns):
     def _shown(self, condition: str) -> str:
         """A condition on the rows, for other readers."""
         tasks = () if self.columns is None else self.columns.task.split(",")
-        any_name = "|".join([*map(re.escape, tasks), ".*(?=!=)", ".*?"])
-        match = re.fullmatch(rf"\s*({any_name})\s*(!=|==?|\bin\b)\s*(.*)", condition, re.DOTALL)
-        name, sign, wanted = map(str.strip, match.groups() if match else (condition, "!=", ""))
-        if name in tasks or sign == "!=":
-            return f"some {'tasks' if name in tasks else 'rows'} by {name}"
-        entries = wanted.split(",") if sign == "in" else [wanted]
-        last_parts = ",".join(_PLACE.sub("", decoded(each.strip())) for each in entries)
-        shown = quoted_condition(f"{name} {sign} {last_parts}")
-        return f"where {shown}"  # the certificate states it
+        found = parts_of(condition, "|".join([*map(re.escape, tasks), ".*(?=!=)", ".*?"]))
+        name, sign, entries = found or Condition(condition, "!=", ())
+        if name.strip() in tasks or sign == "!=":
+            return f"some {'tasks' if name.strip() in tasks else 'rows'} by {name.strip()}"
+        last_parts = ",".join(_PLACE.sub("", decoded(each)) for each in entries)
+        return f"where {quoted_condition(f'{name} {sign} {last_parts}')}"  # the certificate states it
 
     @property
     def policy(self) -> str | None:

@@ -15,11 +15,12 @@ from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import MOST, Histogram
 from jaxcert.tables._doubts import tell, told_of
 from jaxcert.tables._entries import check_spelling
-from jaxcert.tables._label_doubts import ask_about_labels, check_labels, check_tasks
+from jaxcert.tables._label_doubts import ask_about_labels, check_tasks
 from jaxcert.tables._names import name_several
 from jaxcert.tables._outcome_doubts import check_sense
 from jaxcert.tables._returns import ReturnsFile, check_missing
 from jaxcert.tables._roles import Columns
+from jaxcert.tables._sum_doubts import check_labels
 from jaxcert.tables.folders._parts import Files
 from jaxcert.tables.formats import folder_digest
 
