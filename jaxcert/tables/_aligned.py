@@ -46,7 +46,7 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
                [5., 6.]])
     """
     found = in_one_order(*policies)
-    judge((units, conditions, other_tasks, equal_policies), Policies(_names_of(policies), policies, found))
+    judge((units, conditions, other_tasks, equal_policies), Policies(_names_of(policies), found))
     return found
 
 
@@ -80,10 +80,9 @@ def _names_of(policies: Sequence[Returns]) -> list[str]:
 
 
 class Policies(NamedTuple):
-    """Several policies by their names, with their tasks as they are given, and in one order."""
+    """Several policies by their names, with their tasks in one order."""
 
     names: Sequence[str]
-    given: Sequence[Returns]
     found: Sequence[Returns]
 
 
@@ -100,7 +99,7 @@ def equal_policies(it: Policies) -> Found:
 
 def units(it: Policies) -> Found:
     """One policy has returns up to 1 and another much larger ones, such as shares and percentages."""
-    sizes = [float(np.nanmax(np.abs(each.returns.astype(np.float64)))) for each in it.given]
+    sizes = [float(np.nanmax(np.abs(each.returns.astype(np.float64)))) for each in it.found]
     small, large = int(np.argmin(sizes)), int(np.argmax(sizes))
     is_told = sizes[small] <= 1 and sizes[large] >= _OTHER_UNIT * max(sizes[small], 0.5)
     told = {"small": it.names[small], "most": sizes[small], "large": it.names[large], "others": sizes[large]}
@@ -109,7 +108,7 @@ def units(it: Policies) -> Found:
 
 def conditions(it: Policies) -> Found:
     """Columns hold one entry for each policy, and not the same, unless it names the policy."""
-    differ, held = [], [each.constant for each in it.given]
+    differ, held = [], [each.constant for each in it.found]
     for column in dict.fromkeys(column for each in held for column in each):
         entries = dict.fromkeys(each[column] for each in held if each.get(column, "") not in _NO_ENTRY)
         if len(entries) > 1 and not tells(column).policies:
@@ -119,7 +118,7 @@ def conditions(it: Policies) -> Found:
 
 def other_tasks(it: Policies) -> Found:
     """Columns hold one entry for each task in the tables of two policies, and not the same one."""
-    differ, (first, *others) = {}, (each.of_tasks for each in it.given)
+    differ, (first, *others) = {}, (each.of_tasks for each in it.found)
     for name, each in zip(it.names[1:], others, strict=True):
         for column in (column for column in each if column in first and column not in differ):
             pairs = [(label, first[column][label], entry) for label, entry in each[column].items()]

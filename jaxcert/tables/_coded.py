@@ -64,14 +64,18 @@ def coded(column: np.ndarray) -> Coded:
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         return Coded(entries[order], rank[places.reshape(-1)])
-    listed, seen = column.tolist(), {}
+    listed = column.tolist()
     try:
-        places = [seen.setdefault(entry, len(seen)) for entry in listed]
+        places = _numbered(listed)
     except TypeError:
-        seen = {}
-        places = [seen.setdefault(repr(entry), len(seen)) for entry in listed]
-    places = np.asarray(places, np.int64)
+        places = _numbered([*map(repr, listed)])
     return Coded(as_objects(listed[row] for row in _first_rows(places).tolist()), places)
+
+
+def _numbered(keys: list[Any]) -> np.ndarray:
+    """The number of each key among the different ones, in the order of their first appearance."""
+    seen: dict[Any, int] = {}
+    return np.fromiter((seen.setdefault(key, len(seen)) for key in keys), np.int64, len(keys))
 
 
 def of_series(series: Any) -> Coded:

@@ -35,7 +35,6 @@ class Tells:
         self.task = bool(words & (WORDS.task | {"instruction"}))  # they label tasks
         self.trial = bool(words & WORDS.trial)  # they number trials
         self.value = bool(words & WORDS.value)  # they are outcomes
-        self.best_of = bool(_BEST_OF.fullmatch(text))  # each is of several trials, as pass@5
         # Surely of training: steps may be those of an episode, and n_iter is a planner's.
         self.training = self.moment and bool(words & WORDS.of_training)
         self.curve = self.moment and "steps" not in text  # moments, and not the length of an episode, as num_steps
@@ -49,8 +48,8 @@ class Tells:
         self.ending = bool(words & WORDS.endings) or self.aside  # they may say how a trial ended
         # They say more than the table, if they are no task, trial or value.
         self.looked_at = self.moment or self.apart or text in WORDS.may_be_moments | WORDS.steps
-        # Of columns as trials: each is a policy, a condition, a moment of training or a metric.
-        self.no_trial = bool(words & WORDS.no_trial) or self.best_of
+        # Of columns as trials: each is a policy, a condition, a moment of training, a metric, or several, as pass@5.
+        self.no_trial = bool(words & WORDS.no_trial or _BEST_OF.fullmatch(text))
 
 
 def tells(name: Any) -> Tells:

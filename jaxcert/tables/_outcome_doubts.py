@@ -32,16 +32,6 @@ class Outcomes(NamedTuple):
 # --- senses: costs, and columns whose yes is a failure ----------------------------------------------------------------
 
 
-def check_sense(name: str, returns: np.ndarray) -> None:
-    """Refuse successes that are named after failures; warn of costs."""
-    judge((failures, costs), Outcomes(name, returns))
-
-
-def ask_about_copies(name: str, returns: np.ndarray) -> None:
-    """Warn of an array [n, m] of which some trials are those of others."""
-    judge((pasted,), Outcomes(name, returns))
-
-
 def failures(it: Outcomes) -> Found:
     """Zeros and ones, of which a one is a failure: incorrect, or not_solved."""
     return it.are_coins and bool(_told_by(it.name)[0])

@@ -4,7 +4,7 @@ import dataclasses
 import os
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -174,24 +174,24 @@ class ReturnsFile(Returns):
     @property
     def told(self) -> str:
         """What to tell the reader of a result about the file; "" for one of jaxcert's."""
-        return self._told([f"where {quoted_condition(each)}" for each in self.roles.rows_picked])
+        return self._told(lambda condition: f"where {quoted_condition(condition)}")
 
     @property
     def told_without_labels(self) -> str:
         """The same without labels of tasks and entries that are left out, and where files lie, for other readers."""
-        return self._told([*map(self._shown, self.roles.rows_picked)])
+        return self._told(self._shown)
 
-    def _told(self, picked: Sequence[str]) -> str:
+    def _told(self, shown: Callable[[str], str]) -> str:
         """What a tool's reader said; else the roles of the columns that were read, or the name of the array."""
         if self.said or self.columns is None or self.folder is not None:
             return self.said
-        (task, trial, value), counts, of_task, of_trial = self.columns, self.num_rollouts, "", ""
+        tasks, trials = how_many(len(self.tasks), "task"), how_many(span(self.num_rollouts), "trial")
         if self.rows is not None:
-            of_task = f" from {task}{'' if self.strata is None else _told_strata(self.strata, self.roles.strata)}"
-            of_trial = f" from {trial}" if trial is not None and not self.counted else ""
-        trials = how_many(span(counts), "trial")
+            tasks += f" from {self.columns.task}"
+            tasks += "" if self.strata is None else _told_strata(self.strata, self.roles.strata)
+            trials += "" if self.columns.trial is None or self.counted else f" from {self.columns.trial}"
         what = "success" if self.returns.dtype == bool and not self.roles.metric else "value"
-        told = [f"{how_many(len(self.tasks), 'task')}{of_task}", f"{trials}{of_trial}", f"{what} from {value}", *picked]
+        told = [tasks, trials, f"{what} from {self.columns.value}", *map(shown, self.roles.rows_picked)]
         count = self.num_unfinished
         lost = f"; {count} without an outcome, counted as {self.unfinished:g}" if count else ""
         return f"{', '.join(told)}{lost}"

@@ -35,15 +35,13 @@ class Columns(NamedTuple):
         """These columns of a table. If a usual name is missing, another name stands for it, unless two could be
         meant.
         """
-        for part, meant in self._meant_in(names).items():
+        found = self._meant_in(names)
+        for part, meant in found.items():
             if len(meant) > 1:
-                listed = " and ".join(map(repr, meant))
+                told = f"has no column {getattr(Columns(), part)}, and {' and '.join(map(repr, meant))}"
                 counts = f"; {_COUNTS}" if "/" in f"{meant[-1]}" else ""
-                raise ValueError(
-                    f"has no column {getattr(Columns(), part)}, and {listed}; expected one of these by name "
-                    f"(--{part}{counts})"
-                )
-        return Columns(*(meant[0] for meant in self._meant_in(names).values()))
+                raise ValueError(f"{told}; expected one of these by name (--{part}{counts})")
+        return Columns(*(meant[0] for meant in found.values()))
 
     @staticmethod
     def unnamed_in(names: list[Any]) -> "Columns":
@@ -54,11 +52,9 @@ class Columns(NamedTuple):
         """The columns that each name may mean; without trials, a value may be a number of successes."""
         usual, found = Columns()._asdict(), {}
         for part, wanted in self._asdict().items():
-            groups = [
-                [name for name in names if lowered(name) in each] for each in getattr(WORDS, f"other_names_{part}")
-            ]
-            others = next(filter(None, groups), [wanted])
-            found[part] = [wanted] if wanted != usual[part] or wanted in names else others
+            groups = getattr(WORDS, f"other_names_{part}") if wanted == usual[part] and wanted not in names else ()
+            others = ([name for name in names if lowered(name) in each] for each in groups)
+            found[part] = next(filter(None, others), [wanted])
         totals = [name for name in names if lowered(name) in WORDS.totals]
         are_known = self.value != usual["value"] or self.value in names or found["trial"][0] in names
         if are_known or not totals or len(found["value"]) > 1:
@@ -96,8 +92,8 @@ def _parts(name: Any, names: Sequence[Any]) -> list[Any]:
     return [name] if name in names or not isinstance(name, str) else name.split(",")
 
 
-# Facts that a record states besides the columns; the value if it is a rate of the trials that another column counts.
-PICKED = ("successes", "trials", "where", "policy", "only", "records", "recipe", "strata", "value", "group")
+# Facts that a record states besides the columns.
+_PICKED = ("successes", "trials", "where", "policy", "only", "records", "recipe", "strata", "group")
 
 
 class Roles(NamedTuple):
@@ -147,7 +143,7 @@ class Roles(NamedTuple):
     @property
     def picked(self) -> dict[str, Any]:
         """Entries of a record, besides the columns, that select the same rows again."""
-        found = {name: getattr(self, name) for name in PICKED if name != "value" and getattr(self, name)}
+        found = {name: getattr(self, name) for name in _PICKED if getattr(self, name)}
         return found | ({"value": self.value} if self.is_rate else {})
 
     @property
