@@ -26,7 +26,7 @@ from jaxcert.tables._coded import Coded
 from jaxcert.tables._doubts import ask
 from jaxcert.tables._entries import as_text
 from jaxcert.tables._names import tells
-from jaxcert.tables._picked_rows import as_meant, condition
+from jaxcert.tables._picked_rows import condition
 from jaxcert.tables._roles import Columns, Roles
 
 _TWO = "the certificate is about the difference of two policies; expected one about one policy"
@@ -199,12 +199,12 @@ def _check_picked(roles: Mapping[str, Any], names: Sequence[str], entries: Calla
     picked = Roles(where=tuple(roles.get("where", ())), policy=roles.get("policy"), only=roles.get("only"))
     for text in picked.rows_picked:
         try:
-            name, sign, wanted = condition(text, names)
+            known = condition(text, names)
         except ValueError:  # of a column that is not among them
             continue
-        found = [as_text(entry) for entry in entries(name).listed() if entry is not None]
-        meant = as_meant(wanted, found)
-        other = next((each for each in found if (each in meant) == (sign == "!=")), None)
+        name, found = known.name, [as_text(entry) for entry in entries(known.name).listed() if entry is not None]
+        meant = known.meant(found)
+        other = next((each for each in found if (each in meant) == (known.sign == "!=")), None)
         if other is None or tells(name).trial:
             continue
         told = f"the certificate is for rows with {text!r:.80}, but here {name:.42} is {other!r:.42}"
