@@ -152,15 +152,12 @@ class Declared(NamedTuple):
     give_up: float
     max_trials: int | None  # of a task, after which it is left; None for no limit
 
+    role = "task"  # what a label means
+
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels by which trials are recorded."""
         return self.tasks
-
-    @property
-    def role(self) -> str:
-        """The meaning of a label."""
-        return "task"
 
     def state(self) -> SequentialState:
         """The tasks before their first trial; ValueError for an invalid declaration."""

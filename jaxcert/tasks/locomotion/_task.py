@@ -25,7 +25,7 @@ class Task(NamedTuple):
 
 def sample_task(key: jax.Array) -> Task:
     """Both scales are 2^u with u uniform on (-1, 1), independent."""
-    return Task(*sample_scales(key, 2))
+    return Task(*sample_scales(key))
 
 
 # Fields of a model by name, as ``Model.replace`` takes them.
