@@ -8,21 +8,18 @@ together with 95 % confidence.
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds import betting
-from jaxcert.bounds._bound import evaluate
-from jaxcert.bounds._registry import BOUNDS
+from jaxcert.bounds._betting import BETTING
 from jaxcert.numerics._rounding import cast
+from jaxcert.planning._designs import bounds_of_first
 from jaxcert.planning._goals import doubted
 from jaxcert.planning._least_tasks import least_number
 from jaxcert.planning._plan import Design, Plan, table_of
 from jaxcert.planning._search import TIMES, least_share
-from jaxcert.returns._sample import numbers_as_sample
 
 # Experiments that are imagined at once.
 REPEATS = 200
@@ -104,8 +101,9 @@ class Margin(NamedTuple):
 
     def __call__(self, differences: np.ndarray, size: int) -> np.ndarray:
         dtype = np.dtype(np.float32)
-        given = jnp.asarray(differences), cast(self.width, dtype, "up"), cast(self.delta, dtype, "down")
-        return np.asarray(_lower(*given, np.int32(size * self.unit))) >= self.margin
+        width, delta = cast(self.width, dtype, "up"), cast(self.delta, dtype, "down")
+        lower = bounds_of_first(BETTING, jnp.asarray(differences), np.int32(size * self.unit), -width, width, delta)
+        return np.asarray(lower) >= self.margin
 
 
 def kept_if_lucky(differences: np.ndarray, wish: Margin) -> float:
@@ -122,13 +120,6 @@ def kept_if_lucky(differences: np.ndarray, wish: Margin) -> float:
         share = np.clip((np.log1p(bet * (worth - 1)) - least) / (largest - least), 0, 1).mean(axis=1)
         kept.append(float(doubted(share, _DOUBT)) / max(float(share.mean()), 1e-9))
     return min(*kept, 1.0)
-
-
-@jax.jit
-def _lower(differences, width, delta, count) -> jax.Array:
-    """Lower bounds on the mean from the first differences of each row."""
-    mask: Any = jnp.broadcast_to(jnp.arange(differences.shape[-1]) < count, differences.shape)
-    return evaluate(BOUNDS[betting.__name__], numbers_as_sample(differences, -width, width, mask), delta)
 
 
 DOUBTED = "pessimistic: if the pilot was luckier than tasks and trials in general, at 95 % confidence"

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._validation import as_numbers, refuse
+from jaxcert.numerics import binomial_cdf
+from jaxcert.planning._least_tasks import on_rows
 from jaxcert.returns._prepared import Support, as_successes, is_successes, split_support
 from jaxcert.returns._required import Side
 
@@ -52,16 +54,6 @@ def _posterior(likelihood: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return joint / joint.sum(axis=1, keepdims=True)
 
 
-def _binomials(num_trials: int, chances: np.ndarray) -> np.ndarray:
-    """P[Bin(m, p) = s], [K, m + 1]."""
-    s = np.arange(num_trials + 1)
-    choose = np.concatenate([[0.0], np.cumsum(np.log((num_trials - s[:-1]) / (s[:-1] + 1)))])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        of_good = np.where(s > 0, s * np.log(chances[:, None]), 0)
-        of_bad = np.where(s < num_trials, (num_trials - s) * np.log1p(-chances[:, None]), 0)
-    return np.exp(choose + of_good + of_bad)
-
-
 # Returns, equally likely, that stand for some with weights.
 _EQUAL = 256
 
@@ -72,6 +64,8 @@ class PilotReturns:
     A few returns of 0 and 1 vary more than the tasks do. So for such returns, rollouts of a task are drawn with a
     success probability from its posterior under the law of all tasks.
     """
+
+    is_doubted = False
 
     def __init__(self, returns: Any, support: Support, name: str = "pilot") -> None:
         low, high = map(float, split_support(support))
@@ -86,12 +80,13 @@ class PilotReturns:
         self.binary = (low, high) == (0.0, 1.0) and bool(np.all((array == 0) | (array == 1)))
         self.known = estimated(array.sum(axis=1), array.shape[1]) if self.binary else None
 
-    def successes(self, num_rollouts: int) -> np.ndarray | None:
-        """How likely 0, 1, ... successes of a drawn task are, as ``rollouts_of`` draws them; None for other returns."""
+    def passing(self, num_rollouts: int, enough: np.ndarray) -> np.ndarray | None:
+        """How likely a drawn task has at least so many successes, as ``rollouts_of`` draws them; None for others."""
         if self.known is None:
             return None
         weights = self.known.posterior[self.known.kinds].mean(axis=0)
-        return (weights / weights.sum()) @ _binomials(num_rollouts, self.known.law.chances)
+        fewer = on_rows(binomial_cdf, enough[:, None] - 1, num_rollouts, self.known.law.chances)
+        return np.clip(1 - fewer @ weights / weights.sum(), 0, 1)
 
     def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
         """Returns [repeats, tasks, rollouts]: every pilot task once in each repetition."""
@@ -183,13 +178,16 @@ class ReorderedPilot:
     """The pilot's own rollouts, each task's in random orders. A law of tasks that is estimated could be too narrow.
 
     Up to the number of rollouts that each task has, ``most``, they are like new ones of it; of more they say nothing.
+    By them plans allow for tasks that were luckier than tasks in general.
     """
+
+    is_doubted = True
 
     def __init__(self, pilot: PilotReturns) -> None:
         self.returns, self.support, self.binary = pilot.returns, pilot.support, pilot.binary
         self.num_tasks, self.most = pilot.returns.shape[:2]
 
-    def successes(self, num_rollouts: int) -> None:
+    def passing(self, num_rollouts: int, enough: np.ndarray) -> None:
         """None, as no law is estimated."""
 
     def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:

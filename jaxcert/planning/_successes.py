@@ -19,7 +19,7 @@ from jaxcert.certificates import Certificate, floor_figures, floor_to
 from jaxcert.certificates._levels import LEVELS, delta_of_sets, sets_of, usual_enough
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.numerics import binomial_cdf
-from jaxcert.planning._advice_on_bounds import Advice, advice_by, wish_of
+from jaxcert.planning._advice_on_bounds import Advice, of_best_returns, wish_of
 from jaxcert.planning._least_tasks import MOST_TASKS, least_true, most_of_successes, on_rows, safety_of
 from jaxcert.planning._pilot import Law, estimated
 from jaxcert.tables._returns import how_many
@@ -88,6 +88,7 @@ class Prospects(NamedTuple):
 _OFTEN = 0.9
 # Levels differ only by rounding if the number of rollouts is right.
 _SAME = 1e-3
+_WHATEVER = "whatever the returns are"
 
 
 def advice_on_successes(
@@ -104,15 +105,15 @@ def advice_on_successes(
     sizes = f" with {how_many(num_rollouts, 'rollout')} each"
     if isinstance(certificate, int):
         _, levels, deltas = levels_of(num_rollouts, threshold, delta, np.dtype(np.float32))
-        return advice_by(most_of_successes(levels, deltas), certificate, sizes, threshold, wanted)
+        found = of_best_returns(most_of_successes(levels, deltas), certificate, threshold, wanted, _WHATEVER, sizes)
+        return found if found.text else None
     n, dtype = certificate.num_tasks, certificate.safety.dtype
     _, levels, deltas = levels_of(num_rollouts, threshold, certificate.delta, dtype, _given(certificate))
-    most = most_of_successes(levels, deltas)
-    found = advice_by(most, n, sizes, threshold, wanted)
+    found = of_best_returns(most_of_successes(levels, deltas), n, threshold, wanted, _WHATEVER, sizes)
     law = _law_of(certificate, num_rollouts)
     if law is None or threshold <= 0:
-        return found
-    return _with_prospects(found or Advice(threshold, wanted, most(n)), certificate, law, num_rollouts)
+        return found if found.text else None
+    return _with_prospects(found, certificate, law, num_rollouts)
 
 
 def _given(certificate: Certificate) -> Any:
