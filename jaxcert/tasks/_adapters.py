@@ -141,13 +141,9 @@ def _check_effect(env: MultiTaskEnv, change: Callable[[Any, Any], Any], sys: Any
     def replaced(task: Any) -> list[Any]:
         return [leaf for leaf in jax.tree.leaves(change(sys, task)) if not any(leaf is known for known in before)]
 
-    def sampled(key: jax.Array) -> tuple[Any, list[Any]]:
-        task = env.sample_task(key)
-        return task, replaced(task)
-
     def look(key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        tasks, systems = jax.vmap(sampled)(jax.random.split(key, _LOOKED_AT))
-        return _all_same(tasks), _all_same(systems)
+        tasks = env.sample_tasks(key, _LOOKED_AT)
+        return _all_same(tasks), _all_same(jax.vmap(replaced)(tasks))
 
     with kept_readable(before):
         tasks_same, systems_same = jax.jit(look)(jax.random.key(0))
