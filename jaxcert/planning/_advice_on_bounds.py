@@ -184,8 +184,7 @@ def _of_rollouts(
 def _too_many(setting: Setting, found: Advice, k: int) -> Advice:
     """The only obstacle is the number of violations."""
     n, wanted, limit = setting.num_tasks, found.safety, limit_of(setting.num_tasks, k, setting.beta)
-    settings = setting.beta_for(n), setting.delta, setting.dtype
-    allowed = int(most_violations(setting.method, wanted, np.asarray([n]), *settings)[0])
+    allowed = most_violations(setting.method, wanted, n, setting.beta_for(n), setting.delta, setting.dtype)
     # The fewest, if as large a share, rounded up, misses.
     more = least_number(lambda m: reaches(setting.safety(-(-k * m // n), m), wanted), n, MOST_TASKS)
     change = "lower the threshold, add rollouts per task or improve the policy"

@@ -82,7 +82,7 @@ class Goal:
     def final(self, design: Design) -> Design:
         """With the violations that it allows, and the largest beta that allows these, which costs nothing."""
         n, wish = design.num_tasks, self.wish
-        k = int(most_violations(BINOMIAL, wish.safety, np.asarray([n]), np.asarray([design.beta]), wish.delta)[0])
+        k = most_violations(BINOMIAL, wish.safety, n, design.level, wish.delta)
         limit = 1 - safety_of(BINOMIAL, max(k, 0), n, _NO_BETA, wish.delta).astype(np.float64)
         most = np.floor((1 - limit * (1 + 2e-5) / (1 - wish.safety)) * 1e4) / 1e4  # about, and rounded down
         held = most > design.level and reaches(safety_of(BINOMIAL, k, n, most, wish.delta), wish.safety)

@@ -66,10 +66,10 @@ class Prospects(NamedTuple):
         _, levels, deltas = self.levels
         n, misses, levels, deltas = np.broadcast_arrays(num_tasks[..., None], self.misses, levels, deltas)
 
-        def often(k: np.ndarray) -> np.ndarray:
-            return (k >= n) | (on_rows(binomial_cdf, np.minimum(k, n), n, misses) >= _OFTEN)
+        def often(above: np.ndarray) -> np.ndarray:  # k + 1
+            return (above > n) | (on_rows(binomial_cdf, np.minimum(above - 1, n), n, misses) >= _OFTEN)
 
-        k = least_true(often, np.full(n.shape, -1), int(n.max()), low_counts=True)
+        k = least_true(often, np.zeros(n.shape), int(n.max()) + 1) - 1
         return np.max(safety_of(BINOMIAL, k, n, levels, deltas), axis=-1)
 
     def limit(self) -> np.ndarray:
