@@ -34,7 +34,7 @@ class Wish(NamedTuple):
 
     def passes(self, lower: Any) -> np.ndarray:
         """Whether tasks with these lower bounds pass the threshold, rounded as in the certificate."""
-        return lower >= cast(self.threshold, lower.dtype, "up")
+        return np.asarray(lower >= cast(self.threshold, lower.dtype, "up"))
 
 
 def check_wish(support: Support | None, delta: float, threshold: float | None, safety: float | None) -> Wish:
