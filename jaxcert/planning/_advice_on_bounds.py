@@ -107,10 +107,11 @@ class Setting(NamedTuple):
 
     def safety(self, k: int, n: int) -> float:
         """The safety that k violations of n certify."""
-        return float(safety_of(self.method, k, n, self.beta_for(n), self.delta, self.dtype))
+        return float(safety_of(self.method, k, n, self.given_beta, self.delta, self.dtype))
 
-    def beta_for(self, n: int) -> float:
-        """Beta; if it was the method's default, the default for this number of tasks."""
+    @property
+    def given_beta(self) -> float:
+        """Beta; NaN if it is the method's default, which depends on the number of tasks."""
         dtype = np.float32 if self.dtype is None else self.dtype
         default = np.asarray(self.method.default_beta(np.asarray(self.delta, dtype), self.num_tasks), dtype)
         return np.nan if default == np.asarray(self.beta, dtype) else self.beta
@@ -132,15 +133,15 @@ def impossible(setting: Setting, threshold: float | None, wanted: float) -> Advi
     """Obstacles that hold for all returns; the text is empty if there are none."""
     n, returns = setting.num_tasks, "even if none is a violation"
     found = of_best_returns(lambda n: setting.safety(0, n), n, threshold, wanted, returns)
-    texts = [found.text] if found.text else []
-    if found.tasks_needed and np.isnan(setting.beta_for(found.tasks_needed)):  # it may have been given as a number
+    text = found.text
+    if found.tasks_needed and np.isnan(setting.given_beta):  # it may have been given as a number
         here, then = (float(setting.method.default_beta(setting.delta, each)) for each in (n, found.tasks_needed))
-        texts[0] += "" if here == then else f" with its default beta of {then:.3g} in place of {here:.3g}"
+        text += "" if here == then else f" with its default beta of {then:.3g} in place of {here:.3g}"
     if threshold is not None and setting.support:
-        highest, fewest, text = _of_rollouts(setting, threshold, setting.support)
+        highest, fewest, other = _of_rollouts(setting, threshold, setting.support)
         found = dataclasses.replace(found, highest_threshold=highest, rollouts_needed=fewest)
-        texts += [text] if text else []
-    return dataclasses.replace(found, text="; ".join(texts))
+        text = "; ".join(filter(None, (text, other)))
+    return dataclasses.replace(found, text=text)
 
 
 def too_few_tasks(certificate: Any, method: Method, level: float | None, wanted: float) -> Advice:
@@ -184,7 +185,7 @@ def _of_rollouts(
 def _too_many(setting: Setting, found: Advice, k: int) -> Advice:
     """The only obstacle is the number of violations."""
     n, wanted, limit = setting.num_tasks, found.safety, limit_of(setting.num_tasks, k, setting.beta)
-    allowed = most_violations(setting.method, wanted, n, setting.beta_for(n), setting.delta, setting.dtype)
+    allowed = most_violations(setting.method, wanted, n, setting.beta, setting.delta, setting.dtype)
     # The fewest, if as large a share, rounded up, misses.
     more = least_number(lambda m: reaches(setting.safety(-(-k * m // n), m), wanted), n, MOST_TASKS)
     change = "lower the threshold, add rollouts per task or improve the policy"

@@ -11,46 +11,35 @@ from jaxcert.planning._least_tasks import on_rows
 from jaxcert.returns._prepared import Support, as_successes, is_successes, split_support
 from jaxcert.returns._required import Side
 
-_GRID = np.linspace(0.0, 1.0, 201)
+# Success probabilities, [K]; a law of tasks says how likely each is.
+CHANCES = np.linspace(0.0, 1.0, 201)
 # Steps of the estimate, from a uniform law: more of them fit noise, in single points.
 _STEPS = 50
 
 
-class Law(NamedTuple):
-    """Success probabilities [K] and how likely each is."""
-
-    chances: np.ndarray
-    weights: np.ndarray
-
-    def share(self, threshold: float) -> float:
-        """The share of tasks that succeed with at least that probability."""
-        return float(np.sum(self.weights[self.chances >= threshold - 1e-9]))
-
-
 class Estimate(NamedTuple):
-    """The law of all tasks, the laws of tasks with the same successes, [kinds, K], and the kind of each task, [n]."""
+    """The laws of all tasks, [K], and of tasks with the same successes, [kinds, K]; and the kind of each task, [n]."""
 
-    law: Law
+    law: np.ndarray
     posterior: np.ndarray
     kinds: np.ndarray
 
 
-def estimated(successes: Any, trials: Any) -> Estimate:
-    """From the successes of tasks [n] and the number of trials of each."""
-    pairs = np.stack(np.broadcast_arrays(successes, trials), axis=-1).astype(np.int64).reshape(-1, 2)
-    kinds, place, counts = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
-    s, m = kinds[:, :1], kinds[:, 1:]
+def estimated(successes: np.ndarray, num_trials: int) -> Estimate:
+    """From the successes of tasks [n], and the number of trials of each."""
+    kinds, place, counts = np.unique(successes.astype(np.int64), return_inverse=True, return_counts=True)
+    s, m = kinds[:, None], num_trials
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.where(s > 0, s * np.log(_GRID), 0) + np.where(m > s, (m - s) * np.log1p(-_GRID), 0)
+        logs = np.where(s > 0, s * np.log(CHANCES), 0) + np.where(m > s, (m - s) * np.log1p(-CHANCES), 0)
     likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
-    weights = np.full(_GRID.size, 1 / _GRID.size)
+    law = np.full(CHANCES.size, 1 / CHANCES.size)
     for _ in range(_STEPS):
-        weights = counts @ _posterior(likelihood, weights) / counts.sum()
-    return Estimate(Law(_GRID, weights), _posterior(likelihood, weights), place.reshape(-1))
+        law = counts @ _posterior(likelihood, law) / counts.sum()
+    return Estimate(law, _posterior(likelihood, law), place.reshape(-1))
 
 
-def _posterior(likelihood: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    joint = likelihood * weights
+def _posterior(likelihood: np.ndarray, law: np.ndarray) -> np.ndarray:
+    joint = likelihood * law
     return joint / joint.sum(axis=1, keepdims=True)
 
 
@@ -85,7 +74,7 @@ class PilotReturns:
         if self.known is None:
             return None
         weights = self.known.posterior[self.known.kinds].mean(axis=0)
-        fewer = on_rows(binomial_cdf, enough[:, None] - 1, num_rollouts, self.known.law.chances)
+        fewer = on_rows(binomial_cdf, enough[:, None] - 1, num_rollouts, CHANCES)
         return np.clip(1 - fewer @ weights / weights.sum(), 0, 1)
 
     def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
@@ -101,7 +90,7 @@ class PilotReturns:
         chances, kinds = np.empty(tasks.shape), self.known.kinds[tasks]
         for kind, below in enumerate(np.cumsum(self.known.posterior, axis=1)):
             drawn = rng.random(int(np.sum(kinds == kind))) * below[-1]
-            chances[kinds == kind] = self.known.law.chances[np.searchsorted(below, drawn)]
+            chances[kinds == kind] = CHANCES[np.searchsorted(below, drawn)]
         return (rng.random(shape) < chances).astype(np.float32)
 
     def imagined(self, rng: np.random.Generator) -> "Chances | PilotReturns":

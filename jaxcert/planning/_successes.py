@@ -21,7 +21,7 @@ from jaxcert.certificates._method import BINOMIAL
 from jaxcert.numerics import binomial_cdf
 from jaxcert.planning._advice_on_bounds import Advice, of_best_returns, wish_of
 from jaxcert.planning._least_tasks import MOST_TASKS, least_true, most_of_successes, on_rows, safety_of
-from jaxcert.planning._pilot import Law, estimated
+from jaxcert.planning._pilot import CHANCES, estimated
 from jaxcert.tables._returns import how_many
 
 # Numbers of trials to look for the fewest among; from 20 on in steps of about a sixth.
@@ -53,13 +53,13 @@ class Prospects(NamedTuple):
     misses: np.ndarray  # the probability that a task has too few successes, [c, levels]
 
     @classmethod
-    def of(cls, certificate: Certificate, law: Law, trials: Sequence[int], threshold: float) -> "Prospects":
+    def of(cls, certificate: Certificate, law: np.ndarray, trials: Sequence[int], threshold: float) -> "Prospects":
         """At their own levels, or at the one that was given."""
         settings = certificate.delta, certificate.safety.dtype, _given(certificate)
         rows = [levels_of(m, threshold, *settings) for m in trials]
         levels = Levels(*(np.stack(arrays) for arrays in zip(*rows, strict=True)))
-        below = on_rows(binomial_cdf, levels.enough[..., None] - 1, np.asarray(trials)[:, None, None], law.chances)
-        return cls(levels, np.sum(below * law.weights, axis=-1))
+        below = on_rows(binomial_cdf, levels.enough[..., None] - 1, np.asarray(trials)[:, None, None], CHANCES)
+        return cls(levels, np.sum(below * law, axis=-1))
 
     def reached(self, num_tasks: np.ndarray) -> np.ndarray:
         """The safety that n tasks, [..., c], certify in nine of ten cases."""
@@ -121,7 +121,7 @@ def _given(certificate: Certificate) -> Any:
     return None if certificate.beta.ndim else certificate.beta
 
 
-def _law_of(certificate: Certificate, num_rollouts: int) -> Law | None:
+def _law_of(certificate: Certificate, num_rollouts: int) -> np.ndarray | None:
     """The law, from Clopper-Pearson bounds L, P[Bin(m, L) >= s] = beta; None if some tasks have fewer rollouts."""
     lower, place = np.unique(np.asarray(certificate.lower_bounds, np.float64), return_inverse=True)
     given = _given(certificate)
@@ -132,13 +132,13 @@ def _law_of(certificate: Certificate, num_rollouts: int) -> Law | None:
     return estimated(successes[place.reshape(-1)], num_rollouts).law if np.all(same) else None
 
 
-def _with_prospects(found: Advice, certificate: Certificate, law: Law, m: int) -> Advice:
+def _with_prospects(found: Advice, certificate: Certificate, law: np.ndarray, m: int) -> Advice:
     """The likely certificates with more tasks, and with more trials."""
     assert found.threshold is not None
     n, wanted, trials = certificate.num_tasks, max(found.safety, 1e-6), [m, *(more for more in TRIALS if more > m)]
     each = Prospects.of(certificate, law, trials, found.threshold)
     of_many, limit = each.reached(np.full(len(trials), n)), float(each.limit()[0])
-    share, tasks = law.share(found.threshold), int(each.tasks(wanted)[0])
+    share, tasks = float(np.sum(law[found.threshold - 1e-9 <= CHANCES])), int(each.tasks(wanted)[0])
     enough = next((more for more, safety in zip(trials, of_many, strict=True) if safety >= wanted), 0)
     start = found.text or (f"safety {wish_of(found.safety)} not reached" if found.safety else "nothing is certified")
     if share <= wanted:

@@ -87,8 +87,9 @@ def outcomes_of(successes: bool, support: tuple[float, float]) -> str:
     return "a success or a failure" if successes else "a score in [{:g}, {:g}]".format(*support)
 
 
-def check_outcome(value: Any, successes: bool, support: tuple[float, float]) -> None:
+def check_outcome(value: Any, declared: Any) -> None:
     """Raise ValueError unless a trial can have this value: a bool for successes, else a float in the support."""
+    successes, support = declared.successes, declared.support
     if successes:
         fits = isinstance(value, bool)
     else:
@@ -125,8 +126,8 @@ def one_number(name: str, value: Any) -> float:
 
 
 def two_ends(support: Any) -> tuple[float, float]:
-    """The ends of a support, or ValueError."""
-    ends = as_numbers("support", support)
+    """The ends of a support, (0, 1) for none, or ValueError."""
+    ends = as_numbers("support", (0, 1) if support is None else support)
     if ends.shape != (2,):
         raise ValueError(f"support is {support!r}; expected two numbers (a, b)")
     low, high = ends.tolist()

@@ -136,11 +136,7 @@ def _step(found: Any) -> tuple[Any, float, bool]:
     """The observation, the reward, and whether the episode goes on."""
     expected = "(observation, reward, terminated, truncated, info) (the package shimmy converts environments of gym)"
     obs, reward, terminated, truncated, _ = parts_of("step", found, expected)
-    return obs, _reward(reward), not (terminated or truncated)
-
-
-def _reward(reward: Any) -> float:
     number = np.asarray(reward)
     if number.size != 1 or number.dtype.kind not in "biuf":
         raise ValueError(f"an environment gave the reward {reward!r}; expected one number")
-    return float(number.reshape(()))
+    return obs, float(number.reshape(())), not (terminated or truncated)

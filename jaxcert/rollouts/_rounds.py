@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxcert.numerics._summation import lower_end
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
-from jaxcert.rollouts._queue import begin, step_on
+from jaxcert.rollouts._queue import run_at_once
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._wealth import advance
 
@@ -101,14 +100,11 @@ def assign(run: Run, limits: Limits, num_slots: int) -> tuple[jax.Array, jax.Arr
 
 
 def _returns(env: MultiTaskEnv, worker: Worker, task: jax.Array, number: jax.Array, taken: jax.Array) -> jax.Array:
-    """The return of each slot; rollout j of task i has the same key in whichever slot and order.
-
-    A slot without a rollout holds an episode that is over, but real: it is stepped on, and any other might not end.
-    """
+    """The return of each slot; rollout j of task i has the same key in whichever slot and order."""
     chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[task], worker.tasks)
-    work = begin(env, chosen, jax.vmap(jax.random.fold_in)(worker.keys[task], number))
-    end = step_on(env, worker.policy, work._replace(alive=work.alive & taken), 0)
-    return jnp.where(end.finite, lower_end(end.total), jnp.nan)  # of an action or a done that was not finite
+    keys = jax.vmap(jax.random.fold_in)(worker.keys[task], number)
+    returns, finite = run_at_once(env, worker.policy, chosen, keys, taken)
+    return jnp.where(finite, returns, jnp.nan)
 
 
 def _with(run: Run, task: jax.Array, number: jax.Array, taken: jax.Array, returns: jax.Array) -> Run:

@@ -100,7 +100,7 @@ def _with_entry(log: Log, entry: Mapping[str, Any]) -> tuple[Trial, ...]:
     if isinstance(declared, DeclaredPairs) and entry.get("dropped") is True:
         return (*trials, Trial(entry["number"], place, None, entry["time"], declared.drop(before, place)))
     value: Any = entry.get(_outcome(declared))
-    check_outcome(value, declared.successes, declared.support)
+    check_outcome(value, declared)
     return (*trials, Trial(entry["number"], place, float(value), entry["time"], declared.turn(before, place)))
 
 

@@ -115,7 +115,7 @@ class Trials(RecordedTrials[Declared]):
         declared = Declared(
             tasks=tuple(tasks),
             thresholds=tuple(as_numbers("thresholds", thresholds).reshape(-1).tolist()),
-            support=two_ends((0, 1) if support is None else support),
+            support=two_ends(support),
             successes=successes,
             delta=one_number("delta", delta),
             beta=one_number("beta", beta),
