@@ -173,7 +173,7 @@ class ReorderedPilot:
     is_doubted = True
 
     def __init__(self, pilot: PilotReturns) -> None:
-        self.returns, self.support, self.binary = pilot.returns, pilot.support, pilot.binary
+        self.returns = pilot.returns
         self.num_tasks, self.most = pilot.returns.shape[:2]
 
     def passing(self, num_rollouts: int, enough: np.ndarray) -> None:

@@ -23,7 +23,7 @@ from jaxcert.rollouts._certify_policy import sampled_tasks
 from jaxcert.rollouts._collect import batch_size, check_shapes
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, key_apart
-from jaxcert.rollouts._rounds import Limits, Worker, go_on
+from jaxcert.rollouts._rounds import Worker, go_on
 from jaxcert.sequential._rule import MOST_ROLLOUTS, Settings, prepare_rule, takes_table
 from jaxcert.sequential._wealth import SequentialState, certificate_of, start
 
@@ -161,8 +161,7 @@ def certify_adaptive(
     capacity = 1 << (max_rollouts - 1).bit_length()
     sizes = {"num_slots": batch_size(state_bytes, num_tasks, max_bytes), "capacity": capacity}
     worker, state = _begin(env, policy, key, rows, level, rule, num_tasks=num_tasks)
-    limits = Limits(jnp.asarray(max_rollouts, jnp.int32), needed)
-    run = go_on(env, worker, state, limits, **sizes)
+    run = go_on(env, worker, state, needed, jnp.asarray(max_rollouts, jnp.int32), **sizes)
     found = AdaptiveCertificate(
         certificate=certificate_of(run.state, share, bool(binary)),
         state=run.state,

@@ -19,18 +19,6 @@ _AHEAD = 8
 _AT_ONCE = 32
 
 
-class Limits(NamedTuple):
-    """When a run ends, besides the decision of all tasks.
-
-    Attributes:
-        max_rollouts: in all.
-        needed: tasks that have to pass at each threshold, int32[t]; more than there are for no such end.
-    """
-
-    max_rollouts: jax.Array
-    needed: jax.Array
-
-
 class Run(NamedTuple):
     """A sequential experiment under way.
 
@@ -58,32 +46,38 @@ def go_on(
     env: MultiTaskEnv,
     worker: Worker,
     state: SequentialState,
-    limits: Limits,
+    needed: jax.Array,
+    max_rollouts: jax.Array,
     *,
     num_slots: int,
     capacity: int,
 ) -> Run:
-    """Roll out until every task is decided or a limit is reached; at most ``capacity`` rollouts."""
+    """Roll out until every task is decided or a limit is reached; at most ``capacity`` rollouts.
+
+    ``needed``: how many tasks have to pass at each threshold, int32[t]; more than there are for no such end.
+    """
 
     def goes_on(run: Run) -> jax.Array:
-        return jnp.any(_wanted(run.state, limits)) & (run.num_rollouts < limits.max_rollouts)
+        return jnp.any(_wanted(run.state, needed)) & (run.num_rollouts < max_rollouts)
 
     def one_round(run: Run) -> Run:
-        task, number, taken = assign(run, limits, num_slots)
+        task, number, taken = assign(run, needed, max_rollouts, num_slots)
         return _with(run, task, number, taken, _returns(env, worker, task, number, taken))
 
     logs = jnp.full(capacity, -1, jnp.int32), jnp.full(capacity, jnp.nan, state.low.dtype)
     return jax.lax.while_loop(goes_on, one_round, Run(state, jnp.zeros((), jnp.int32), *logs))
 
 
-def _wanted(state: SequentialState, limits: Limits) -> jax.Array:
+def _wanted(state: SequentialState, needed: jax.Array) -> jax.Array:
     """Tasks that are open at a threshold where more have to pass, bool[n]."""
     num_passed = jnp.sum(state.lower_bounds[:, None] >= state.thresholds[None], axis=0, dtype=jnp.int32)
-    short = jnp.broadcast_to(num_passed < limits.needed, state.passed.shape)
+    short = jnp.broadcast_to(num_passed < needed, state.passed.shape)
     return jnp.any(state.is_open & short, axis=-1)
 
 
-def assign(run: Run, limits: Limits, num_slots: int) -> tuple[jax.Array, jax.Array, jax.Array]:
+def assign(
+    run: Run, needed: jax.Array, max_rollouts: jax.Array, num_slots: int
+) -> tuple[jax.Array, jax.Array, jax.Array]:
     """The task of each slot, the number of its rollout within the task, and whether there is one, [S] each.
 
     The open tasks with the fewest rollouts come first.
@@ -91,11 +85,11 @@ def assign(run: Run, limits: Limits, num_slots: int) -> tuple[jax.Array, jax.Arr
     state = run.state
     ahead = jnp.minimum(1 + state.num_rollouts // _AHEAD, _AT_ONCE)
     room = jnp.minimum(ahead, state.max_rollouts_per_task - state.num_rollouts)
-    ready = _wanted(state, limits)
+    ready = _wanted(state, needed)
     order = jnp.argsort(jnp.where(ready, state.num_rollouts, jnp.iinfo(jnp.int32).max)).astype(jnp.int32)
     count, rank = jnp.maximum(jnp.sum(ready, dtype=jnp.int32), 1), jnp.arange(num_slots, dtype=jnp.int32)
     task, times = order[rank % count], rank // count  # one rollout each, then a second each, ...
-    taken = ready[task] & (times < room[task]) & (run.num_rollouts + rank < limits.max_rollouts)
+    taken = ready[task] & (times < room[task]) & (run.num_rollouts + rank < max_rollouts)
     return task, state.num_rollouts[task] + times, taken
 
 
