@@ -9,14 +9,7 @@ import numpy as np
 
 from jaxcert.certificates._figures import confidence
 from jaxcert.monitoring._claims import MonitoredClaim
-from jaxcert.monitoring._monitor_declared import (
-    FORMAT,
-    Declared,
-    as_declared,
-    declare,
-    first_entry,
-    read_task,
-)
+from jaxcert.monitoring._monitor_declared import FORMAT, Declared, as_declared, declare, first_entry, read_task
 from jaxcert.monitoring._monitor_state import Evidence, MonitorState, Row, Task, check_tasks, evidence, rows_after
 from jaxcert.rollouts._chained import ChainedLog
 from jaxcert.rollouts._first_entry import declared_in

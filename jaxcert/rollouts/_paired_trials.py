@@ -101,7 +101,7 @@ class PairedTrials(RecordedTrials[DeclaredPairs]):
         declared = DeclaredPairs(
             policies=names,
             labels=drawn_labels(number, len(names)) if blinded else names,
-            support=two_ends((0, 1) if support is None else support),
+            support=two_ends(support),
             successes=support is None,
             margin=one_number("margin", margin),
             delta=one_number("delta", delta),
