@@ -89,14 +89,15 @@ def outcomes_of(successes: bool, support: tuple[float, float]) -> str:
 
 def check_outcome(value: Any, declared: Any) -> None:
     """Raise ValueError unless a trial can have this value: a bool for successes, else a float in the support."""
-    successes, (low, high) = declared.successes, declared.support
-    if successes:
+    low, high = declared.support
+    if declared.successes:
         fits = isinstance(value, bool)
     else:
         fits = isinstance(value, float) and bool(possible(np.float64(value), low, high, False))
     if not fits:
         found = (("a failure", "a success")[value]) if isinstance(value, bool) else f"the score {value!r:.40}"
-        raise ValueError(f"the trial has {found}; expected {outcomes_of(successes, (low, high))}, as was declared")
+        wanted = outcomes_of(declared.successes, declared.support)
+        raise ValueError(f"the trial has {found}; expected {wanted}, as was declared")
 
 
 def check_labels(name: str, labels: Sequence[Any], each: str) -> None:
