@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.tables._coded import Coded, as_objects, combined, of_series, plain_type
+from jaxcert.tables._coded import Coded, combined, of_series, plain_type
 from jaxcert.tables._content import damage_told, in_file
 from jaxcert.tables._doubts import WORDS, listed, tell
 from jaxcert.tables._entries import as_text, is_empty, shown
@@ -81,9 +81,9 @@ class Files:
         (task, _, value), label = layout.columns, self.parts[part].get(layout.columns.task)
         beside, held, start = _names_to_judge(parquet, layout), defaultdict(set), 0
         for rows in _rows_of(parquet, [*[task] * (label is None), value, *beside]):
-            tasks = Coded(as_objects([label]), np.zeros(len(rows), np.int64))
-            if label is None:
-                tasks = of_series(_cast(rows.column(task), task, layout.tasks))
+            if label is not None:
+                rows = rows.append_column(task, [import_extra("pyarrow", "io").repeat(label, len(rows))])
+            tasks = of_series(_cast(rows.column(task), task, layout.tasks))
             values = _cast(rows.column(value), value, layout.values).to_numpy()
             _check(tasks.each(lambda entry: is_empty(entry) or entry == ""), "an entry", rows, task, start)
             expected = "a number in the support ({:g}, {:g})".format(*support)
