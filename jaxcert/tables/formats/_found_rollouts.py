@@ -162,15 +162,15 @@ def names_of(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row.values))
 
 
-def not_run(
-    tasks: Sequence[Any], first: int, count: int, found: Collection[Any]
-) -> tuple[list[tuple[Any, int]], tuple[Any, int] | None]:
-    """Each task with each of its episodes, from ``first`` on, that is not found; and one found that is none of them."""
+def not_run(tasks: Sequence[Any], first: int, count: int, found: Collection[Any], by: str) -> list[tuple[Any, int]]:
+    """Each task with each of its episodes, from ``first`` on, that is not found; ``by`` says who lists them."""
     if len(tasks) * count > _MOST_ROLLOUTS:
         shown = count if count < 10**12 else "trillions of"
         raise ValueError(f"asks for {len(tasks)} x {shown} rollouts; expected at most {_MOST_ROLLOUTS}")
     wanted, held = dict.fromkeys((task, first + i) for task in tasks for i in range(count)), {*found}
-    return [pair for pair in wanted if pair not in held], next((pair for pair in found if pair not in wanted), None)
+    for task, trial in (pair for pair in found if pair not in wanted):
+        raise ValueError(f"holds trial {trial} of the task {task!r:.60}, which {by} not list")
+    return [pair for pair in wanted if pair not in held]
 
 
 def arranged(kind: Format, found: Rollouts, roles: Roles, *, is_known: bool = True) -> tuple[Returns, dict[str, Any]]:

@@ -95,9 +95,7 @@ def _not_in_log(head: Place, found: Sequence[tuple[Any, int]], status: str) -> l
         return []
     labels = {str(each.of(LABEL)): each.of(LABEL) for each in listed.items()}
     held = [(str(sample), epoch) for sample, epoch in found]
-    absent, unknown = not_run([*labels], 1, 1 if epochs is None else epochs.of(int), held)
-    if unknown:
-        raise ValueError(f"holds sample {unknown[0]!r:.60}, epoch {unknown[1]}, which eval does not list")
+    absent = not_run([*labels], 1, 1 if epochs is None else epochs.of(int), held, "eval does")
     return [(labels[name], epoch) for name, epoch in sorted(absent)]
 
 
