@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.tables._coded import Coded, combined, of_series, plain_type
+from jaxcert.tables._coded import Coded, of_series, plain_type
 from jaxcert.tables._content import damage_told, in_file
 from jaxcert.tables._doubts import WORDS, listed, tell
 from jaxcert.tables._entries import as_text, is_empty, shown
@@ -101,10 +101,11 @@ class Files:
         read = Read(self.layout.columns, tasks, None, names, entries, values, picked="")
         check_beside(read, aside_in_folder)
         for each in (each for each in read.beside if each.told.apart or each.told.curve):
-            held[each.name].update(map(as_text, each.entries.listed()))
-            known = self._of_tasks[each.name]
-            pairs = [(label, as_text(entry)) for label, entry in combined(tasks, each.entries)[0]]
-            if each.told.apart and any(known.setdefault(label, entry) != entry for label, entry in pairs):
+            labels, texts = tasks.listed(), [*map(as_text, each.entries.listed())]
+            held[each.name].update(texts)
+            known, pairs = self._of_tasks[each.name], np.unique(tasks.places * len(texts) + each.entries.places)
+            pairs = zip(*map(np.ndarray.tolist, np.divmod(pairs, len(texts))), strict=True)
+            if each.told.apart and any(known.setdefault(labels[i], texts[j]) != texts[j] for i, j in pairs):
                 tell("pooled", it=each, picked="")
 
     def _check_alike(self, layout: Layout, policy: Mapping[str, str]) -> None:
