@@ -50,13 +50,15 @@ class Files:
         self.folder, self.parts, self.digests = folder, _parts_of(folder), dict[str, str]()
         self._wanted, self._across = Roles(task, None, value), across
         self._policy: dict[str, str] = {}
-        self._of_tasks: dict[str, dict[Any, str]] = defaultdict(dict)  # entries by the column and the task
+        self.places: dict[Any, int] = {}  # of the labels of tasks, in the order in which they first appear
+        self._entries: dict[str, set[str]] = defaultdict(set)  # of columns that may tell policies apart
+        self._of_tasks: dict[str, dict[Any, str | None]] = {}  # and of each task, where there are several
         first = next(iter(self.parts))
         with in_file(folder / first):
             self.names, self.layout = self._layout_of(first, open_parquet(folder / first))
 
-    def batches(self, support: tuple[float, float]) -> Iterator[tuple[Coded, np.ndarray]]:
-        """The rows of all files: the label of each task, and its return, float64.
+    def batches(self, support: tuple[float, float]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The rows of all files: the place of each task among the labels, int64, and its return, float64.
 
         After the last one ``digests`` has the SHA-256 of each file. Errors name the file and the row.
         """
@@ -73,7 +75,7 @@ class Files:
                 if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
                     raise ValueError("changed while it was read")  # the digest may be of other rows
 
-    def _rows(self, part: str, parquet: Any, support: tuple[float, float]) -> Iterator[tuple[Coded, np.ndarray]]:
+    def _rows(self, part: str, parquet: Any, support: tuple[float, float]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         names, layout = self._layout_of(part, parquet)
         if other := sorted({*names} ^ {*self.names}):
             raise ValueError(f"has other columns than the first file, {listed(other)}; expected the same in each")
@@ -89,7 +91,8 @@ class Files:
             expected = "a number in the support ({:g}, {:g})".format(*support)
             _check(~((values >= support[0]) & (values <= support[1])), expected, rows, value, start)
             self._judge(rows, tasks, {name: beside[name] or start < _LOOKED_AT for name in beside}, held)
-            yield tasks, values
+            found = [self.places.setdefault(label, len(self.places)) for label in tasks.listed()]
+            yield np.asarray(found, np.int64)[tasks.places], values
             start += len(rows)
         self._check_alike(layout, {name: one for name, (one, *more) in held.items() if not more})
 
@@ -101,12 +104,24 @@ class Files:
         read = Read(self.layout.columns, tasks, None, names, entries, values, picked="")
         check_beside(read, aside_in_folder)
         for each in (each for each in read.beside if each.told.apart or each.told.curve):
-            labels, texts = tasks.listed(), [*map(as_text, each.entries.listed())]
+            texts = [*map(as_text, each.entries.listed())]
             held[each.name].update(texts)
-            known, pairs = self._of_tasks[each.name], np.unique(tasks.places * len(texts) + each.entries.places)
-            pairs = zip(*map(np.ndarray.tolist, np.divmod(pairs, len(texts))), strict=True)
-            if each.told.apart and any(known.setdefault(labels[i], texts[j]) != texts[j] for i, j in pairs):
+            if each.told.apart and not self._is_one_of_each_task(each.name, tasks, texts, each.entries.places):
                 tell("pooled", it=each, picked="")
+
+    def _is_one_of_each_task(self, name: str, tasks: Coded, texts: Sequence[str], places: np.ndarray) -> bool:
+        """Whether rows of a task have one entry in a column, with all rows before; nothing is kept of a constant."""
+        every = self._entries[name]
+        before = next(iter(every), None)
+        every.update(texts)
+        if len(every) == 1:
+            return True
+        if name not in self._of_tasks:  # all tasks before had the same entry
+            self._of_tasks[name] = dict.fromkeys(self.places, before)
+        known, labels = self._of_tasks[name], tasks.listed()
+        codes = np.divmod(np.unique(tasks.places * len(texts) + places), len(texts))
+        pairs = zip(codes[0].tolist(), codes[1].tolist(), strict=True)
+        return all(known.setdefault(labels[i], texts[j]) == texts[j] for i, j in pairs)
 
     def _check_alike(self, layout: Layout, policy: Mapping[str, str]) -> None:
         """Raise ValueError for a file of another layout than the first one, or of another policy."""
