@@ -119,8 +119,8 @@ class Files:
         if name not in self._of_tasks:  # all tasks before had the same entry
             self._of_tasks[name] = dict.fromkeys(self.places, before)
         known, labels = self._of_tasks[name], tasks.listed()
-        codes = np.divmod(np.unique(tasks.places * len(texts) + places), len(texts))
-        pairs = zip(codes[0].tolist(), codes[1].tolist(), strict=True)
+        codes: list[int] = np.unique(tasks.places * len(texts) + places).tolist()
+        pairs = (divmod(code, len(texts)) for code in codes)
         return all(known.setdefault(labels[i], texts[j]) == texts[j] for i, j in pairs)
 
     def _check_alike(self, layout: Layout, policy: Mapping[str, str]) -> None:
