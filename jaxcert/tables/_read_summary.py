@@ -85,15 +85,14 @@ def read_summary(
     files = Files(folder, task, value, across)
     layout, successes = files.layout, files.layout.values == "booleans"
     empty = _empty(folder, support, num_bins, dtype, successes)
-    places, tally = {}, Tally(empty)  # of labels, in the order in which they first appear
+    tally = Tally(empty)
     with told_of(f"{folder}: ", strict, stacklevel=4):
         for tasks, values in files.batches((float(empty.low), float(empty.high))):
-            found = [places.setdefault(label, len(places)) for label in tasks.listed()]
-            tally.add(np.asarray(found, np.int64)[tasks.places], values)
+            tally.add(tasks, values)
         with in_file(folder):
-            if not places:
+            if not files.places:
                 raise ValueError("has no rows, expected one per rollout")
-            found = np.asarray([*places], np.int64 if layout.tasks == "integers" else object)
+            found = np.asarray([*files.places], np.int64 if layout.tasks == "integers" else object)
             check_labels(found.tolist(), layout.columns.task)
             check_spelling(found, f"column {layout.columns.task} holds")
             values = np.ones(1, bool) if successes else np.full(1, np.nan)
