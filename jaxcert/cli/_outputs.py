@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxcert._extras import import_extra
-from jaxcert._files import check_suffix, write_whole
 from jaxcert.certificates import confidence
 from jaxcert.cli import _console
 from jaxcert.cli._app import Named, check_outputs
@@ -32,6 +31,7 @@ from jaxcert.report.plots._curve_plots import curve_or_rows
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._entries import closely, decoded, is_name
+from jaxcert.tables._files import check_suffix, write_whole
 
 # What begins as a path or an address does, at a word or after a colon, ends as the path of a file, or has two slashes.
 _PATH = re.compile(

@@ -11,9 +11,9 @@ from typing import Any
 
 from jaxcert._extras import import_extra
 from jaxcert.tables._coded import plain_type
-from jaxcert.tables._content import damage_told, parsed
 from jaxcert.tables._doubts import tell
 from jaxcert.tables._entries import check_spelled_once
+from jaxcert.tables._files import damage_told, parsed
 from jaxcert.tables._json_records import BY_RECORDS, records_in
 from jaxcert.tables._names import tells
 from jaxcert.tables._picked_rows import conditions_in

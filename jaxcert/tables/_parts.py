@@ -13,10 +13,10 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.tables._coded import Coded, of_series, plain_type
-from jaxcert.tables._content import damage_told, in_file
 from jaxcert.tables._doubts import WORDS, listed, tell
 from jaxcert.tables._entries import as_text, is_empty, shown
 from jaxcert.tables._file_tables import as_plain, open_parquet, small_columns
+from jaxcert.tables._files import damage_told, in_file
 from jaxcert.tables._names import lowered, tells
 from jaxcert.tables._read import Read, aside_in_folder, check_beside
 from jaxcert.tables._roles import Columns, Roles, checked

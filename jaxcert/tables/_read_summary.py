@@ -12,9 +12,9 @@ from jax.typing import DTypeLike
 from jaxcert._extras import import_extra
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import MOST, Histogram
-from jaxcert.tables._content import in_file
 from jaxcert.tables._doubts import judge, tell, told_of
 from jaxcert.tables._entries import check_spelling
+from jaxcert.tables._files import in_file
 from jaxcert.tables._label_doubts import ask_about_labels, check_tasks
 from jaxcert.tables._names import name_several
 from jaxcert.tables._outcome_doubts import Outcomes, costs, failures
