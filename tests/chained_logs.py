@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxcert._chained import line_of
+from jaxcert.rollouts._chained import line_of
 
 
 def log_of(entries: Iterable[Mapping[str, Any]]) -> bytes:

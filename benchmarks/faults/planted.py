@@ -144,7 +144,7 @@ exit-status-of-verify cli/_verify_command.py
 file-replaced _files.py
 - (os.replace if replace else _move_to_free)(temporary, target)
 + os.replace(temporary, target)
-array-not-read-to-its-end _arrays.py
+array-not-read-to-its-end tables/_arrays.py
 - if file.read(1):
 + if False:
 mask-of-a-slice-forgotten sweep/_slices.py

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert._files import content_of
 from jaxcert.certificates._registry import COUNTING, METHODS
 from jaxcert.cli import _console
 from jaxcert.cli._asking import Asking, askable, chosen, with_asking
@@ -19,6 +18,7 @@ from jaxcert.questions._settings import completed
 from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import check_certifiable
 from jaxcert.returns._strata import frequencies_of
+from jaxcert.tables._content import content_of
 
 _ASKED = askable(1)
 

@@ -7,9 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert._chained import ChainedLog
-from jaxcert._files import in_file
-from jaxcert._first_entry import declared_in
 from jaxcert.certificates._figures import confidence
 from jaxcert.monitoring._claims import MonitoredClaim
 from jaxcert.monitoring._monitor_declared import (
@@ -21,6 +18,9 @@ from jaxcert.monitoring._monitor_declared import (
     read_task,
 )
 from jaxcert.monitoring._monitor_state import Evidence, MonitorState, Row, Task, check_tasks, evidence, rows_after
+from jaxcert.rollouts._chained import ChainedLog
+from jaxcert.rollouts._first_entry import declared_in
+from jaxcert.tables._content import in_file
 from jaxcert.tables._entries import as_seen
 
 

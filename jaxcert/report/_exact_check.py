@@ -11,7 +11,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxcert._files import content_of
 from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
@@ -23,6 +22,7 @@ from jaxcert.report._recorded_files import recorded_roles, rows_read, takes_metr
 from jaxcert.report._witness import Sample
 from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.check_certificate import FORMAT, FORMAT_VERSION, digest_of
+from jaxcert.tables._content import content_of
 from jaxcert.tables._file_tables import unpacked
 from jaxcert.tables._readers import ReturnsFile, read_by
 

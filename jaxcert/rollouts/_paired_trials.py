@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert._chained import ChainedLog
-from jaxcert._files import in_file
 from jaxcert.returns._labels import quoted
+from jaxcert.rollouts._chained import ChainedLog
 from jaxcert.rollouts._declared import Trial, one_number, two_ends
 from jaxcert.rollouts._declared_pairs import Blocks, DeclaredPairs, drawn_labels, is_undecided, settled
 from jaxcert.rollouts._recorded_trials import RecordedTrials
@@ -19,6 +18,7 @@ from jaxcert.rollouts._trial_log import first_entry, trial_entry
 from jaxcert.rollouts._trials import Trials
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._pairs import PAIR_BETS, orders_of, shown_better
+from jaxcert.tables._content import in_file
 
 
 class PairedTrials(RecordedTrials[DeclaredPairs]):

@@ -5,12 +5,12 @@ import os
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from jaxcert._chained import ChainedLog
-from jaxcert._files import in_file
+from jaxcert.rollouts._chained import ChainedLog
 from jaxcert.rollouts._declared import Declared, Trial, check_outcome
 from jaxcert.rollouts._declared_pairs import DeclaredPairs
 from jaxcert.rollouts._trial_log import Log, after, trial_entry, withdrawal_entry
 from jaxcert.sequential import SequentialState
+from jaxcert.tables._content import in_file
 
 Kind = TypeVar("Kind", bound=Declared | DeclaredPairs)
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxcert._chained import ChainedLog
 from jaxcert._types import Numeric
 from jaxcert._validation import as_numbers, check_count
 from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
+from jaxcert.rollouts._chained import ChainedLog
 from jaxcert.rollouts._declared import Declared, check_possible, fewest_to_pass, one_number, two_ends
 from jaxcert.rollouts._recorded_trials import RecordedTrials
 from jaxcert.rollouts._trial_log import begun, first_entry, run_of, with_trials

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._files import damage_told, parsed
 from jaxcert.tables._coded import plain_type
+from jaxcert.tables._content import damage_told, parsed
 from jaxcert.tables._doubts import tell
 from jaxcert.tables._entries import check_spelled_once
 from jaxcert.tables._json_records import BY_RECORDS, records_in

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._files import damage_told, in_file
 from jaxcert.tables._coded import Coded, as_objects, of_series, plain_type
+from jaxcert.tables._content import damage_told, in_file
 from jaxcert.tables._doubts import WORDS, listed, tell
 from jaxcert.tables._file_tables import as_plain, small_columns
 from jaxcert.tables._names import lowered, tells

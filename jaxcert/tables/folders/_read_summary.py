@@ -10,9 +10,9 @@ import numpy as np
 from jax.typing import DTypeLike
 
 from jaxcert._extras import import_extra
-from jaxcert._files import in_file
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import MOST, Histogram
+from jaxcert.tables._content import in_file
 from jaxcert.tables._doubts import tell, told_of
 from jaxcert.tables._entries import check_spelling
 from jaxcert.tables._label_doubts import ask_about_labels, check_labels, check_tasks

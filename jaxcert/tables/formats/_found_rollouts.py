@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert._arrays import members_of
 from jaxcert._extras import import_extra
-from jaxcert._files import damage_told, in_file
 from jaxcert.tables._arranged import arrange, check_pairs, check_rows
+from jaxcert.tables._arrays import members_of
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded
+from jaxcert.tables._content import damage_told, in_file
 from jaxcert.tables._doubts import listed
 from jaxcert.tables._file_tables import json_value, objects_of_lines
 from jaxcert.tables._json_records import Place

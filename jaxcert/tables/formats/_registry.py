@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from jaxcert._files import in_file, parsed
+from jaxcert.tables._content import in_file, parsed
 from jaxcert.tables._doubts import data_of
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles

@@ -6,8 +6,8 @@ from importlib import resources
 import jax
 import jax.numpy as jnp
 
-from jaxcert._arrays import read_arrays
 from jaxcert.rollouts._policy import Policy
+from jaxcert.tables._arrays import read_arrays
 from jaxcert.tasks.zones._formula import Remaining
 from jaxcert.tasks.zones._robot import LARGEST_MOTION
 from jaxcert.tasks.zones._zone_env import Observation

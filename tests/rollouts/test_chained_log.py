@@ -8,7 +8,7 @@ import re
 import pytest
 from chained_logs import entries_of, log_of
 
-from jaxcert._chained import ChainedLog, lines_of
+from jaxcert.rollouts._chained import ChainedLog, lines_of
 
 pytest.importorskip("filelock")
 # As entries have them: an empty value, text with signs that JSON escapes, numbers, lists of these.

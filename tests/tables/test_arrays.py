@@ -6,7 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from jaxcert._arrays import read_arrays
+from jaxcert.tables._arrays import read_arrays
 
 ARRAYS = {"a": np.arange(3, dtype=np.int32), "b": np.ones((2, 2)), "t": np.array(["x", "yz"]), "s": np.float32(1)}
 MANY = np.arange(1200.0).reshape(400, 3)  # of more bytes than are read at once
