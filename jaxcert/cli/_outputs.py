@@ -1,4 +1,4 @@
-"""The files that a command writes: they are checked before any computation and written after it."""
+"""The outputs of a command: files, which are checked before any computation and written after it, and then text."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
