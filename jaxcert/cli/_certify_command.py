@@ -27,9 +27,9 @@ from jaxcert.questions._settings import completed
 from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import of_files
 from jaxcert.tables import ReturnsFile, read_returns, read_summary
+from jaxcert.tables._read_summary import type_in_folder
 from jaxcert.tables._readers import holds_parquet
 from jaxcert.tables._roles import Columns
-from jaxcert.tables.folders._read_summary import type_in_folder
 
 _COLUMNS = ("task", "value", "strata")
 _NOT_LOCKED = ("where", "only", "successes", "trials", "records", "recipe")

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from jaxcert.tables import ReturnsFile, align_tasks, read_returns
 from jaxcert.tables._doubts import listed, told_of
-from jaxcert.tables._entries import closely
+from jaxcert.tables._entries import check_told_apart, closely
 from jaxcert.tables._readers import policies_of
+from jaxcert.tables._returns import names_of
 
 
 class PolicySource(NamedTuple):
@@ -69,6 +70,7 @@ def read_all(
     No ``ignored`` column is compared.
     """
     files = [each.read(**options) for each in policies]
+    check_told_apart(names_of(files), "policies are named")
     with told_of("", options.get("strict", False), 2):
         align_tasks(*(_without(file, ignored or ()) for file in files))
     return files
