@@ -1,4 +1,4 @@
-"""The commands, as they were typed, and their exit statuses."""
+"""The commands and their files, as they were typed, and the exit statuses."""
 
 import ast
 import contextlib
@@ -8,7 +8,7 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import jaxcert
-from jaxcert._files import unreadable
+from jaxcert._files import check_output, unreadable
 
 # Each is the function `command` of its own module, which is imported, with JAX, when the command runs or prints help.
 _COMMANDS = (
@@ -24,6 +24,7 @@ _COMMANDS = (
     *("lock", "demo", "trial"),
 )
 _SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False, "add_completion": False}
+Named = tuple[str, Path | None]  # a file, and what the user calls it
 _TYPED: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("typed", default=())
 
 
@@ -139,3 +140,22 @@ def typed_among(options: Sequence[str]) -> list[str]:
     """The typed ones of these options."""
     names = {word.partition("=")[0] for word in _TYPED.get()}
     return [option for option in options if option in names]
+
+
+def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None:
+    """Raise ValueError for files that cannot be written, that exist, or that the command uses otherwise."""
+    check_distinct(*inputs, *outputs)
+    for path in (path for _, path in outputs if path is not None):
+        check_output(path)
+        if path.exists() and not force:
+            raise ValueError(
+                f"{path}: exists; expected a new file, or --force to replace it, as a job needs that runs again"
+            )
+
+
+def check_distinct(*named: Named) -> None:
+    """Raise ValueError if two of the named files that a command reads or writes are the same."""
+    seen: dict[Path, str] = {}
+    for name, path in named:
+        if path is not None and (other := seen.setdefault(path.resolve(), name)) != name:
+            raise ValueError(f"{other} and {name} name the same file, expected different ones")

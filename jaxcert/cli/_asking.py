@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -13,6 +13,8 @@ from jaxcert.cli._app import refuse_both
 from jaxcert.cli._options import SUPPORT, Command, flag, level, option, options, options_of, parameter, several, taking
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import checked_options, usual_questions
+from jaxcert.questions._settings import not_taken
+from jaxcert.tables import ReturnsFile
 
 
 def askable(num_inputs: int) -> dict[str, Question]:
@@ -142,6 +144,7 @@ def with_asking(questions: dict[str, Question], **changes: Any) -> Callable[[Com
     added = [*options_of(Asking, **changes), *options_of_questions(questions)]
 
     def asking(given: dict[str, Any]) -> Asking:
+        refuse_both("--suite", "--sampled")
         own = {name: given.pop(name) for name in Asking._fields if name in given}
         # A flag that is not set counts as no option; 0 counts as one, which may be refused.
         return Asking(**own, options={name: x for name, x in given.items() if x is not None and x is not False})
@@ -166,11 +169,6 @@ def asked_of(asking: Asking, num_policies: int = 1) -> dict[str, Any]:
     return {name: None if values is None else list(values) for name, values in numbers.items()}
 
 
-def not_taken(options: str, question: Question) -> str:
-    """The message about options that a question does not take."""
-    return f"{options} given, which the question {question.name!r} does not take ({question.words}); expected none"
-
-
 def chosen(name: str, known: Collection[str]) -> Question:
     """The question of that name, or ValueError that says why the command does not ask it."""
     if name in known:
@@ -182,6 +180,23 @@ def chosen(name: str, known: Collection[str]) -> Question:
     in_python = f"pass its weights in Python to {question.function.__name__}" if question.has_weights else ""
     why = question.unrepeated or in_python or f"it needs {', '.join(question.inputs)}: jaxcert {command}"
     raise ValueError(f"--question is {name!r}, which this command does not ask ({why}); expected {', '.join(known)}")
+
+
+def check_listed(data: Sequence[ReturnsFile], question: Question, listed: bool | None) -> None:
+    """Raise ValueError unless a list or a sample was chosen, in agreement with the question."""
+    if listed is not None and listed != question.listed:
+        word, about = ("suite", "new tasks") if listed else ("sampled", "a fixed list of tasks")
+        raise ValueError(f"--{word} is given; the question {question.name!r} is about {about}")
+    made = [each for each in data if each.fixed_list]
+    if not made or listed is not None or question.listed:
+        return
+    alike = [each for each in QUESTIONS.values() if each.listed and each.each == question.each]
+    of_two = "with --threshold in place of --margin, " if question.each == "margin" else ""
+    of_list = f"--suite, {of_two}if the list itself is what counts, or " if alike or len(data) > 1 else ""
+    raise ValueError(
+        f"{made[0].path}: its tasks are a list that somebody made, and {question.name!r} is about new tasks; expected "
+        f"{of_list}--sampled, if they were drawn at random from those that new ones come from"
+    )
 
 
 # --- options that few questions have ---------------------------------------------------------------------------------

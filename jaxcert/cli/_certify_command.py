@@ -1,17 +1,111 @@
 """`jaxcert certify`: from a file of returns to printed certificates."""
 
 import functools
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from jaxcert.cli._answering import answer_files
-from jaxcert.cli._asking import Asking, askable, asked_of, with_asking
-from jaxcert.cli._options import IGNORE, STRICT, argument, columns_of, option, reading_of, with_group, with_roles
-from jaxcert.cli._outputs import Outputs
-from jaxcert.cli._reading import FolderOptions, checked
-from jaxcert.cli._request import Locked, Request, completed
+import numpy as np
+
+from jaxcert.cli._asking import SETTLED, Asking, askable, asked_of, with_asking
+from jaxcert.cli._options import (
+    IGNORE,
+    STRICT,
+    RoleOptions,
+    argument,
+    checked,
+    columns_of,
+    option,
+    options,
+    reading_of,
+    with_group,
+    with_roles,
+)
+from jaxcert.cli._outputs import Outputs, answer_files
+from jaxcert.cli._request import Request
+from jaxcert.questions._settings import completed
 from jaxcert.report import Protocol
-from jaxcert.tables import ReturnsFile
+from jaxcert.report._protocol_check import of_files
+from jaxcert.tables import ReturnsFile, read_returns, read_summary
+from jaxcert.tables._read_summary import type_in_folder
+from jaxcert.tables._readers import holds_parquet
+from jaxcert.tables._roles import Columns
+
+_COLUMNS = ("task", "value", "strata")
+_NOT_LOCKED = ("where", "only", "successes", "trials", "records", "recipe")
+
+
+@options
+class FolderOptions(NamedTuple):
+    """The options for a folder of Parquet files, which is read as a summary."""
+
+    num_bins: int | None = option(
+        "N", "Of a folder: returns are rounded down to one of N + 1 values, by default 100; 1 for returns of 0 and 1."
+    )
+    across: list[str] | None = option("NAME", "Of a folder: a partition that does not tell tasks apart.")
+
+    def check(self, path: Path, report: Path | None) -> None:
+        """Raise ValueError beforehand for options of a folder given for a file, or a page of a folder."""
+        if holds_parquet(path) and report is not None:
+            raise ValueError("--report shows single rollouts, which are not kept of a folder")
+        given = [name for name, value in self._asdict().items() if value not in (None, [])]
+        if given and path.exists() and not holds_parquet(path):
+            options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+            raise ValueError(f"{options} given for {path}; expected a folder of Parquet files for it")
+
+    def read(
+        self, path: Path, complete: Callable[[np.ndarray], dict[str, Any]], *, strict: bool, **columns: Any
+    ) -> ReturnsFile:
+        """The returns of a file, or of files of one task each; or the summary of a folder of Parquet files.
+
+        ``complete`` gives the settings for returns, from an array of their type, before a folder is read.
+        """
+        if not holds_parquet(path) or "{" in columns["task"]:
+            return read_returns(path, strict=strict, **columns)
+        if columns.get("metric"):
+            raise ValueError(
+                f"{path}: is a folder of Parquet files, of which requirements are not asked; expected a file"
+            )
+        if columns["unfinished"] is not None:
+            raise ValueError(f"--unfinished is given for {path}; Parquet files mark no rollout as unfinished")
+        others = [name for name in RoleOptions._fields if name not in Columns._fields]
+        if given := [f"--{name}" for name in others if columns.get(name) not in (None, ())]:
+            told = " and ".join(given)
+            raise ValueError(f"{told} given for {path}, a folder of Parquet files; expected a file for it")
+        options: dict[str, Any] = {"task": columns["task"], "value": columns["value"], "across": self.across or ()}
+        support = complete(np.empty(0, type_in_folder(path, **options))).get("support")
+        ends = None if support is None else (float(support[0]), float(support[1]))
+        options |= {} if self.num_bins is None else {"num_bins": self.num_bins}
+        return read_summary(path, support=ends, strict=strict, **options)
+
+
+class Locked(NamedTuple):
+    """A protocol, and its file."""
+
+    path: Path
+    protocol: Protocol
+
+    def check(self, found: Mapping[str, Any]) -> None:
+        """Raise ValueError for settings or facts, by their names, that are not the protocol's."""
+        self.refuse(self.protocol.contradictions(found))
+
+    def refuse(self, differences: Sequence[str]) -> None:
+        """Raise ValueError if anything differs from the protocol."""
+        if differences:
+            raise ValueError(f"{self.path}: {'; '.join(differences)}")
+
+    def settle(self, asking: Asking) -> Asking:
+        """The protocol's question and settings; a contradiction is an error."""
+        self.check({"thresholds": asking.threshold, "safeties": asking.safety, **asking.settled})
+        settled = {name: getattr(self.protocol, name) for name in SETTLED}
+        return asking._replace(threshold=self.protocol.thresholds, safety=self.protocol.safeties, **settled)
+
+    def roles(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The roles of columns, which an option must not contradict."""
+        self.check({name: given[name] for name in _COLUMNS})
+        picked = [f"--{name}" for name in _NOT_LOCKED if given[name]]
+        self.refuse([f"{' and '.join(picked)} given, which a protocol does not lock"] if picked else [])
+        return {**given, **{name: given[name] or getattr(self.protocol, name) for name in _COLUMNS}}
 
 
 @with_asking(askable(1))
@@ -50,12 +144,15 @@ def command(
     asking = asking.named(strata=None if locked else roles["strata"])
     if locked is not None:
         asking, roles = locked.settle(asking), locked.roles(roles)
-    request = Request(asking, asked_of(asking), reading_of(roles), outputs, wanted, locked, strict, by)
-    complete = functools.partial(completed, request.questions[0], asking)
+    held = {} if locked is None else {"protocol": locked.path, "digest": locked.protocol.digest}
+    request = Request(asking, asked_of(asking), reading_of(roles), wanted, strict=strict, by=by, **held)
+    complete = functools.partial(completed, request.questions[0], asking.settled)
 
     def read(**given: Any) -> list[ReturnsFile]:
         columns = columns_of(request.metrics, given)
         data = [folder.read(file, complete, strict=strict, **each) for each in columns]
+        if locked is not None:
+            locked.refuse(of_files(locked.protocol, data))
         return checked(data, strict=strict, ignored=ignore)
 
-    answer_files(request, file, read)
+    answer_files(request, outputs, file, read)

@@ -11,25 +11,27 @@ import numpy as np
 from jaxcert._validation import check_open_unit
 from jaxcert.certificates import Status, ceil_figures
 from jaxcert.cli import _console
-from jaxcert.cli._answering import answer_files
-from jaxcert.cli._asking import Asking, askable, asked_of, with_asking
+from jaxcert.cli._asking import Asking, askable, asked_of, check_listed, with_asking
 from jaxcert.cli._options import (
     IGNORE,
     STRICT,
     argument,
+    checked,
     columns_of,
     option,
     reading_of,
     with_group,
     with_roles,
 )
-from jaxcert.cli._outputs import Outputs
-from jaxcert.cli._reading import as_stated, checked, read_all, sources_of
-from jaxcert.cli._request import Answer, Request, check_listed, completed
+from jaxcert.cli._outputs import Outputs, answer_files
+from jaxcert.cli._policies import read_all, sources_of
+from jaxcert.cli._request import Answer, Request
 from jaxcert.planning._difference import size_that_shows
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
+from jaxcert.questions._settings import as_stated, completed
 from jaxcert.report._leaderboard import Leaderboard, asked_of_each, leaderboard_document, with_order
+from jaxcert.report.html._several_page import write_several
 from jaxcert.returns._labels import quoted
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import names_of
@@ -70,23 +72,29 @@ def command(
         return checked(files, strict=strict, ignored=ignore)
 
     if len(sources) > 2 or _of_order(asking):
-        print_leaderboard(Request(asking, {}, reading, outputs), read)
+        print_leaderboard(Request(asking, {}, reading), outputs, read)
         return
     asking = asking.named(2, strata=roles["strata"])
-    request = Request(asking, asked_of(asking, 2), reading, outputs)
-    answer_files(request, files[0], functools.partial(read, request.metrics))
+    request = Request(asking, asked_of(asking, 2), reading)
+    answer_files(request, outputs, files[0], functools.partial(read, request.metrics))
 
 
-def print_leaderboard(request: Request, read: Callable[..., Any]) -> None:
+def print_leaderboard(request: Request, outputs: Outputs, read: Callable[..., Any]) -> None:
     """Certify every policy and every pair, print a row for each policy, and write the wanted files."""
-    asking, request = request.asking, request._replace(numbers=_asked(request))
+    asking, request = request.asking, request._replace(numbers=_asked(request, outputs))
     data = as_stated(read(**request.roles), asking.support)
     listed, delta = bool(asking.listed), float(asking.delta or 0.0)
     board = Leaderboard(request.numbers, listed, names_of(data), delta, data=data)
-    check_listed(data, board.questions[0], asking)
+    check_listed(data, board.questions[0], asking.listed)
     found = _certified(board, asking)
-    request.outputs.write(found, names=found.names, document=lambda: leaderboard_document(found))
-    if not request.outputs.to_stdout:
+    outputs.write(
+        document=lambda: leaderboard_document(found),
+        axes=lambda: outputs.draw_rows(found),
+        page=functools.partial(write_several, found=found),
+        names=found.names,
+        data=found.data,
+    )
+    if not outputs.to_stdout:
         _print(request, found)
 
 
@@ -95,12 +103,12 @@ def _of_order(asking: Asking) -> bool:
     return asking.question in QUESTIONS and not QUESTIONS[asking.question].rows.columns
 
 
-def _asked(request: Request) -> dict[str, Any]:
+def _asked(request: Request, outputs: Outputs) -> dict[str, Any]:
     """The questions about the policies; ValueError for options of two policies or of other questions."""
     asking, of_order = request.asking, _of_order(request.asking)
     kind, own = ("the order alone", {"question"}) if of_order else ("a leaderboard", {"threshold", "mean"})
     taken = {"support", "delta", "listed", "options", *own}
-    others = {"json": of_order and request.outputs.json, "strata": request.roles["strata"]}
+    others = {"json": of_order and outputs.json, "strata": request.roles["strata"]}
     for name, value in {**asking._asdict(), **asking.options, **others}.items():
         if value is not None and value is not False and name not in taken:
             raise ValueError(f"--{name.replace('_', '-')} is given, which {kind} does not take")
@@ -111,8 +119,8 @@ def _asked(request: Request) -> dict[str, Any]:
 
 def _certified(board: Leaderboard, asking: Asking) -> Leaderboard:
     """Add the certificates, each at its share of delta; successes have a support."""
-    support = completed(board.questions[-1], asking, board.data[0].like, board.data[0].known_support)["support"]
-    at, answers = asking._replace(support=support, delta=board.share), []
+    support = completed(board.questions[-1], asking.settled, board.data[0].like, board.data[0].known_support)["support"]
+    at, answers = {**asking.settled, "support": support, "delta": board.share}, []
     for each in board.data:
         given = {name: completed(QUESTIONS[name], at, each.like) for name in board.asked}
         answers.append({name: ask(QUESTIONS[name], [each], board.asked[name], own) for name, own in given.items()})

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from jaxcert.bounds import betting
-from jaxcert.certificates import Status, ceil_figures, confidence
+from jaxcert.certificates import Status, ceil_figures
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._question import MEAN_ROWS, Question
 from jaxcert.certificates._registry import AUTO
-from jaxcert.cli._reading import told
-from jaxcert.cli._request import Answer, Request
+from jaxcert.cli._options import printed, unread_of
+from jaxcert.cli._request import Answer, Request, together
 from jaxcert.planning._advice import misses
 from jaxcert.planning._difference import size_that_shows
 from jaxcert.planning._least_tasks import least_number
@@ -28,6 +28,7 @@ from jaxcert.returns._required import as_given
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, span
 
+_MOST_SHOWN = 80  # characters of an entry
 # How many times as many trials may be imagined, of lists with up to so many returns.
 _TIMES, _MOST_RETURNS = 16, 2**15
 
@@ -43,6 +44,18 @@ def described(named: Any, data: Sequence[ReturnsFile], *more: str) -> list[str]:
     rollouts = "; ".join(dict.fromkeys(_rollouts(each.num_rollouts) for each in data))
     first = [f"{named}: {how_many(len(data[0].tasks), 'task')}", rollouts, *more]
     return [", ".join(filter(None, first)), *told(*data)]
+
+
+def told(*files: ReturnsFile) -> list[str]:
+    """Lines about files: the read columns, and unread ones that may separate policies; with names, if they differ."""
+    several, lines = len({file._name for file in files}) > 1, []
+    for file in files:
+        unread, constant = unread_of(file, files), file.constant.items()
+        same = [f"{name} {entry:.{_MOST_SHOWN}}" for name, entry in constant if entry and name != file.roles.policy]
+        of_unread = f"not read, so all rows count as one policy: {printed(unread)}" if unread else ""
+        of_same = f"not read, the same in all rows: {printed(same)}" if same else ""
+        lines += [f"{file._name}: {line}" if several else line for line in (file.told, of_unread, of_same) if line]
+    return [*dict.fromkeys(lines)]
 
 
 def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, certificates: Mapping[str, Any]) -> str:
@@ -93,15 +106,6 @@ def print_answers(request: Request, answers: Mapping[str, Answer]) -> None:
         _print(answer)
         say(*([] if request.by is None else [""]))
     say(*filter(None, [together(request, answers)]))
-
-
-def together(request: Request, answers: Mapping[str, Answer]) -> str:
-    """How the answers of all groups hold together; empty for a single one."""
-    if len(answers) < 2:
-        return ""
-    of_one_row = all(each.status.size == 1 for found in answers.values() for each in found.certificates.values())
-    sure = f"with confidence {confidence(float(request.asking.delta or 0))}, every statement holds"
-    return f"All {len(answers)} groups together: {sure}{'' if of_one_row else ', in each row of the tables by itself'}."
 
 
 def _print(answer: Answer) -> None:

@@ -12,9 +12,9 @@ from jaxcert.certificates._registry import COUNTING, METHODS
 from jaxcert.cli import _console
 from jaxcert.cli._asking import Asking, askable, chosen, with_asking
 from jaxcert.cli._options import argument, flag, option, options, with_group
-from jaxcert.cli._request import completed
 from jaxcert.planning import check
 from jaxcert.questions._registry import usual_questions
+from jaxcert.questions._settings import completed
 from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import check_certifiable
 from jaxcert.returns._strata import frequencies_of
@@ -62,7 +62,7 @@ def command(
     if metrics and design.value is not None:
         raise ValueError("--value given; --requirement already names the outcome columns")
     counts: dict[str, Any] = {label: int(n) if n.is_integer() else n for label, n in frequencies_of(of_stratum).items()}
-    settled = asking.settled | {"support": completed(asked, asking, np.zeros(0)).get("support")}
+    settled = asking.settled | {"support": completed(asked, asking.settled, np.zeros(0)).get("support")}
     protocol = Protocol(
         **settled,
         **design._asdict(),

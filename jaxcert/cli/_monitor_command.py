@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import typer
 
+from jaxcert.cli._app import check_distinct
 from jaxcert.cli._options import (
     RoleOptions,
     argument,
@@ -22,7 +23,6 @@ from jaxcert.cli._options import (
     taking,
     with_group,
 )
-from jaxcert.cli._outputs import check_distinct
 from jaxcert.monitoring import Monitor, MonitoredClaim, claim_of_record
 from jaxcert.monitoring._claims import has_successes
 from jaxcert.monitoring._deployed import deployed_tasks

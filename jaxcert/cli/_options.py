@@ -12,7 +12,8 @@ import typer
 from typer.models import ParameterInfo
 
 from jaxcert.certificates._registry import AUTO
-from jaxcert.tables._roles import Columns, Roles
+from jaxcert.tables import ReturnsFile
+from jaxcert.tables._roles import Roles
 
 Command = Callable[..., None]
 
@@ -188,11 +189,26 @@ def columns_of(metrics: Sequence[str], reading: Mapping[str, Any]) -> list[dict[
     return [{**reading, "value": name, "metric": True} for name in metrics]
 
 
-def others_given(given: Mapping[str, Any]) -> list[str]:
-    """The options that were given, without the three columns."""
-    return [
-        f"--{name}" for name in RoleOptions._fields if name not in Columns._fields and given.get(name) not in (None, ())
-    ]
+def checked(files: Sequence[ReturnsFile], *, strict: bool, ignored: Sequence[str] | None) -> list[ReturnsFile]:
+    """The files; with ``strict``, ValueError for columns that may separate policies, and are not read or ignored."""
+    for file in files if strict else ():
+        if names := [name for name in unread_of(file, files) if name not in (ignored or ())]:
+            raise ValueError(
+                f"{file._name}: not read: {printed(names)}, in which policies or conditions may differ; "
+                "expected --where or --policy, or --ignore for a column that tells none apart"
+            )
+    return list(files)
+
+
+def unread_of(file: ReturnsFile, files: Sequence[ReturnsFile]) -> list[str]:
+    """Columns of a file that may separate policies, and are not read from any of the files."""
+    read = {each.columns.value for each in files if each.columns}
+    return [name for name in file.unread if name not in read]
+
+
+def printed(names: Sequence[str]) -> str:
+    """All of them, on one line."""
+    return ", ".join("".join(each if each.isprintable() else "?" for each in name) for name in names)
 
 
 def in_shell(command: str, files: Iterable[str | Path], options: Iterable[str]) -> str:

@@ -1,30 +1,42 @@
 """The files that a command writes: they are checked before any computation and written after it."""
 
-import functools
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxcert._extras import import_extra
-from jaxcert._files import check_output, check_suffix, write_whole
+from jaxcert._files import check_suffix, write_whole
 from jaxcert.certificates import confidence
+from jaxcert.cli import _console
+from jaxcert.cli._app import Named, check_outputs
 from jaxcert.cli._options import flag, in_shell, no_option, option, options
-from jaxcert.report import document_text, plot_intervals, save_figure
+from jaxcert.cli._request import Answer, Request, answers_of, check_required, groups_of
+from jaxcert.report import (
+    certificate_document,
+    certificate_record,
+    document_text,
+    plot_certificates,
+    plot_intervals,
+    save_figure,
+    write_report,
+)
+from jaxcert.report._exact_check import check_witnessed
+from jaxcert.report._groups import Groups
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report.html._report_page import Groups
 from jaxcert.report.html._several_page import write_several
-from jaxcert.report.plots._axes import check_figure_path
+from jaxcert.report.plots._axes import check_figure_path, drawing
+from jaxcert.report.plots._curve_plots import curve_or_rows
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._entries import decoded
+from jaxcert.tables._aligned import in_one_order
+from jaxcert.tables._entries import closely, decoded, is_name
 
 # What begins as a path or an address does, at a word or after a colon, ends as the path of a file, or has two slashes.
 _PATH = re.compile(
     r"(^|[\s:=])([/~.\\]|[a-zA-Z]:[/\\])|\S@\S+:|:[^\s/\\]*[/\\]|[/\\].*[/\\]|[/\\][^/\\]*[.][a-zA-Z]+[0-9]?$"
 )
-_CLAIM = "certified with confidence"
-Named = tuple[str, Path | None]  # a file, and what the user calls it
 
 
 @options
@@ -65,21 +77,25 @@ class Outputs(NamedTuple):
             raise ValueError("--tasks-in-report is for a page; expected --report")
         if self.title is not None and self.report is self.plot is None:
             raise ValueError("--title is for a page or a plot; expected --report or --plot")
+        if self.report is not None:
+            check_suffix(self.report, [".html"])
+        if self.plot is not None:
+            check_figure_path(self.plot)
         files = {**self._asdict(), "json": self.record}
         outputs = ((f"--{name}", path) for name, path in files.items() if isinstance(path, Path))
         check_outputs(inputs, *outputs, force=self.force)
 
     def write(
         self,
-        found: Any = None,
         *,
         document: Callable[[], dict[str, Any]],
-        names: Sequence[str] = (),
-        axes: Callable[[], Any] | None = None,
-        page: Callable[..., None] | None = None,
+        axes: Callable[[], Any],
+        page: Callable[..., None],
+        names: Iterable[str] = (),
+        data: Sequence[ReturnsFile] = (),
         protocol: Path | None = None,
     ) -> None:
-        """Write the wanted files: of groups or policies (``found``) by default with a row for each of their names.
+        """Write the wanted files, of which each is made when it is wanted; ``data``: what the record is verified with.
 
         Nothing is written if a page would show the path of a file, which one of the ``names`` may be.
         """
@@ -90,44 +106,21 @@ class Outputs(NamedTuple):
         if self.record:
             write_whole(self.record, document_text(document()), **how)
         if self.plot:
-            ax = axes() if axes else self.draw_rows(found)
+            ax = axes()
             try:
                 save_figure(self.plot, ax, **how)
             finally:
                 import_extra("matplotlib.pyplot", "plot").close(ax.figure)
         if self.report:
-            verified = self.record and _verify_command(self.record, found.data, protocol)
-            known = {"title": self.title, "date": date.today().isoformat(), "verify_command": verified}
-            (page or functools.partial(write_several, found=found))(self.report, **known, **how)
+            verified = self.record and _verify_command(self.record, data, protocol)
+            page(self.report, title=self.title, date=date.today().isoformat(), verify_command=verified, **how)
         if self.to_stdout:
             print(document_text(document()), end="")
 
     def draw_rows(self, found: Groups | Leaderboard, ax: Any = None) -> Any:
         """A row for each name."""
-        title = f"{self.title or found.title}: {_CLAIM} {confidence(found.delta)}"
+        title = f"{self.title or found.title}: certified with confidence {confidence(found.delta)}"
         return plot_intervals(found.intervals, title=title, ax=ax, **found.axis)
-
-
-def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None:
-    """Raise ValueError for files that cannot be written, that exist, or that the command uses otherwise."""
-    check_distinct(*inputs, *outputs)
-    for name, path in outputs:
-        if path is not None:
-            if name == "--report":
-                check_suffix(path, [".html"])
-            (check_figure_path if name == "--plot" else check_output)(path)
-            if path.exists() and not force:
-                raise ValueError(
-                    f"{path}: exists; expected a new file, or --force to replace it, as a job needs that runs again"
-                )
-
-
-def check_distinct(*named: Named) -> None:
-    """Raise ValueError if two of the named files that a command reads or writes are the same."""
-    seen: dict[Path, str] = {}
-    for name, path in named:
-        if path is not None and (other := seen.setdefault(path.resolve(), name)) != name:
-            raise ValueError(f"{other} and {name} name the same file, expected different ones")
 
 
 def _verify_command(json: Path, data: Sequence[ReturnsFile], protocol: Path | None) -> str:
@@ -137,3 +130,117 @@ def _verify_command(json: Path, data: Sequence[ReturnsFile], protocol: Path | No
         files = [f"the file of {each.called}" for each in data]
     words = [] if protocol is None else ["--protocol", no_option(protocol.name)]
     return in_shell("verify", [json.name, *files], words)
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+def answer_files(request: Request, outputs: Outputs, file: Path, read: Callable[..., Sequence[ReturnsFile]]) -> None:
+    """Certify, write the wanted files, and print; exit with 1 if less is certified than required.
+
+    ``file`` and ``read`` as for ``answers_of``.
+    """
+    gated = request.gated
+    _check(request, outputs)
+    answers = answers_of(request, file, read)
+    _write(request, outputs, answers)
+    if not outputs.to_stdout:
+        # Print last, so that a failure leaves no incomplete output.
+        _console.print_answers(request, answers)
+    check_required(request, gated, answers)
+
+
+def _check(request: Request, outputs: Outputs) -> None:
+    """Raise ValueError if the wanted outputs do not fit the question."""
+    if request.wanted is not None and not any(
+        each.advised and each.certifies_probability for each in request.questions
+    ):
+        first = request.questions[0].name
+        raise ValueError(f"--wanted is for a safety at thresholds; there is no advice on the question {first!r}")
+    for each in request.questions if outputs.witness else ():
+        check_witnessed(each)
+    if outputs.report and len(request.numbers) > 1:
+        raise ValueError("--report shows thresholds or safeties, expected one of the two")
+
+
+def _write(request: Request, outputs: Outputs, answers: Mapping[str, Answer]) -> None:
+    """Write the wanted files of one or several groups of rows, by the names of the groups."""
+    files, (first, *_) = [file for each in answers.values() for file in each.data], answers.values()
+    strata = {str(label) for file in files if file.strata is not None for label in file.strata}
+    columns = {str(name) for file in files for name in (*(file.columns or ()), *file.roles.used)}
+    entries = strata | ({*answers} if request.by else set())
+    named = {request.by, *(file.roles.strata for file in files)}
+    if outputs.report and not outputs.names and _label_tasks(entries, named, files):
+        told = "groups or strata are labels of tasks or parts of them"
+        raise ValueError(f"--report: {told}, which a page shows with --tasks-in-report alone")
+
+    def document() -> dict[str, Any]:
+        records = [record for each in answers.values() for record in _records(each, witness=outputs.witness)]
+        return certificate_document(records, protocol=request.digest)
+
+    def page(path: Path, **how: Any) -> None:
+        if request.by is None:
+            _write_page(first, path, names=outputs.names, **how)
+        else:
+            write_several(path, groups_of(request, answers), **how)
+
+    outputs.write(
+        document=document,
+        axes=lambda: _axes(request, outputs, answers),
+        page=page,
+        names=[*answers, *first.policies, *strata, request.by or "", *(each for each in columns if "{" not in each)],
+        data=[file for each in answers.values() for file in each.of_policies],
+        protocol=request.protocol,
+    )
+
+
+def _label_tasks(entries: set[str], columns: set[str | None], files: Sequence[ReturnsFile]) -> bool:
+    """Whether entries of columns are labels of tasks, or parts of them; numbers coincide, unless all do."""
+    parts = {part for file in files if file.columns for part in (file.columns.task, *file.columns.task.split(","))}
+    labels = {label for file in files for label in file.tasks.tolist()}
+    named = {closely(part) for label in filter(is_name, labels) for part in (label, *label.split(", "))}
+    return bool(parts & columns or {*map(closely, entries)} & named or entries >= {*map(str, labels)})
+
+
+def _records(answer: Answer, *, witness: bool) -> list[dict[str, Any]]:
+    own, *others = answer.data
+    how: dict[str, Any] = {"support": answer.support, "data": own, "others": others, "witness": witness}
+    return [certificate_record(each, **how) for each in answer.certificates.values()]
+
+
+def _axes(request: Request, outputs: Outputs, answers: Mapping[str, Answer]) -> Any:
+    """The curve of each group with the asked points, or a row for each name if there is no curve."""
+    shown, found = [pair for each in answers.values() for pair in each.answered], groups_of(request, answers)
+    with drawing(None) as ax:
+        if any(not question.has_curve for question, _ in shown) or len(shown) == len(answers) > 1:
+            return outputs.draw_rows(found, ax)
+        curves = {}
+        for name, each in zip(found.names, answers.values(), strict=True):
+            label = name or ", ".join(_console.settings_words(each.certificates))
+            curves[label] = curve_or_rows(each.data, next(iter(each.certificates.values())), each.settings)
+        points = [pair for _, c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
+        tasks = "" if len(curves) > 1 else f", {len(found.data[0].tasks)} tasks"
+        title = f"{outputs.title or found.title}{tasks}"
+        return plot_certificates(curves, points=points, title=title, policies=found.policies, ax=ax)
+
+
+def _write_page(answer: Answer, path: Path, *, names: bool, **how: Any) -> None:
+    """The page of a single answer."""
+    ((name, first),), (own, *others) = answer.certificates.items(), answer.of_policies
+    others = in_one_order(own, *others)[1:] if others else ()
+    if own.columns and answer.request.metrics:  # as its column the page names all of them
+        own = replace(own, columns=own.columns._replace(value=", ".join(answer.request.metrics)))
+    shown: dict[str, Any] = {"tasks": own.tasks if names else None, "policies": answer.policies or None}
+    write_report(
+        path,
+        first,
+        returns=own,
+        support=answer.support,
+        wanted=answer.request.wanted,
+        advice=answer.advice.get(name),
+        against=others[0] if others else None,
+        findings=answer.findings,
+        protocol=answer.request.digest,
+        **shown,
+        **how,
+    )

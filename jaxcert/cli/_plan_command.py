@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxcert.certificates._method import MOST_DELTA
 from jaxcert.cli import _console
+from jaxcert.cli._app import check_outputs
 from jaxcert.cli._lock_command import write_locked
 from jaxcert.cli._options import (
     SUPPORT,
@@ -22,11 +23,11 @@ from jaxcert.cli._options import (
     with_group,
     with_roles,
 )
-from jaxcert.cli._outputs import check_outputs
-from jaxcert.cli._reading import PolicySource, as_stated, read_all, sources_of, told
+from jaxcert.cli._policies import PolicySource, read_all, sources_of
 from jaxcert.planning import Plan, allocated, plan, plan_difference, plan_suite, success_table, task_table
 from jaxcert.planning._designs import DESIGNS
 from jaxcert.questions._ask import check_others_finished
+from jaxcert.questions._settings import as_stated
 from jaxcert.report._protocol_check import protocol_of
 from jaxcert.returns._required import sides_of
 from jaxcert.tables import ReturnsFile
@@ -185,7 +186,7 @@ def _policies(asked: Planning, reading: dict[str, Any]) -> list[PolicySource]:
 def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, columns: dict[str, str | None]) -> None:
     """Print the plan, with how many tasks to draw from each stratum, and lock it if that is wanted."""
     drawn = {} if columns["strata"] is None else _drawn(found, data[0])
-    _console.say(*told(*data), str(found))
+    _console.say(*_console.told(*data), str(found))
     if drawn:
         each = ", ".join(f"{count} from {label}" for label, count in drawn.items())
         _console.say(f"Of the {sum(drawn.values())} tasks draw {each}: as often as PILOT has them.")

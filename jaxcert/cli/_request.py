@@ -1,78 +1,43 @@
-"""Requests about files of returns, with their settings, taken from a protocol if there is one, and the answers."""
+"""Requests about files of returns, and their answers: for one policy, for its groups, and for two policies."""
 
-import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+import re
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import typer
 
-from jaxcert.bounds._betting import BETTING
-from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._question import COMMON, Question
-from jaxcert.certificates._registry import defaults
-from jaxcert.cli._app import refuse_both
-from jaxcert.cli._asking import SETTLED, Asking, not_taken
-from jaxcert.cli._outputs import Outputs
+from jaxcert.certificates import confidence
+from jaxcert.certificates._question import Question
+from jaxcert.cli._asking import Asking, check_listed
 from jaxcert.diagnostics import Finding
+from jaxcert.diagnostics._of_questions import findings_in
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import QUESTIONS
-from jaxcert.report import Protocol
+from jaxcert.questions._ask import ask
+from jaxcert.questions._settings import as_stated, settings_of
+from jaxcert.report._groups import Groups
 from jaxcert.report._in_words import MOST_REASONS
 from jaxcert.returns._prepared import is_successes
-from jaxcert.returns._sample import declared_support
 from jaxcert.tables import ReturnsFile
+from jaxcert.tables._readers import policies_of
 from jaxcert.tables._returns import names_of
-
-_SUPPORT = (
-    "--support LOW HIGH, the smallest and the largest possible return, the same for every policy (returns of bool, and "
-    "columns such as true and false, need none)"
-)
-_DELTA = "--delta D, such as 0.05 for confidence 0.95"
-_COLUMNS = ("task", "value", "strata")
-_NOT_LOCKED = ("where", "only", "successes", "trials", "records", "recipe")
-
-
-class Locked(NamedTuple):
-    """A protocol, and its file."""
-
-    path: Path
-    protocol: Protocol
-
-    def check(self, found: Mapping[str, Any]) -> None:
-        """Raise ValueError for settings or facts, by their names, that are not the protocol's."""
-        self.refuse(self.protocol.contradictions(found))
-
-    def refuse(self, differences: Sequence[str]) -> None:
-        """Raise ValueError if anything differs from the protocol."""
-        if differences:
-            raise ValueError(f"{self.path}: {'; '.join(differences)}")
-
-    def settle(self, asking: Asking) -> Asking:
-        """The protocol's question and settings; a contradiction is an error."""
-        self.check({"thresholds": asking.threshold, "safeties": asking.safety, **asking.settled})
-        settled = {name: getattr(self.protocol, name) for name in SETTLED}
-        return asking._replace(threshold=self.protocol.thresholds, safety=self.protocol.safeties, **settled)
-
-    def roles(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The roles of columns, which an option must not contradict."""
-        self.check({name: given[name] for name in _COLUMNS})
-        picked = [f"--{name}" for name in _NOT_LOCKED if given[name]]
-        self.refuse([f"{' and '.join(picked)} given, which a protocol does not lock"] if picked else [])
-        return {**given, **{name: given[name] or getattr(self.protocol, name) for name in _COLUMNS}}
 
 
 class Request(NamedTuple):
-    """The questions of a command, with their settings, columns and outputs."""
+    """The questions of a command, with their settings and columns."""
 
     asking: Asking  # the settings, as they were typed or by the protocol
     numbers: Mapping[str, Any]  # by the name of each asked question what is fixed beforehand
     roles: Mapping[str, Any]  # of the columns, by the parameters of `read_returns`
-    outputs: Outputs
     wanted: float | None = None  # the safety whose misses are explained
-    locked: Locked | None = None
+    protocol: Path | None = None  # the file of what was locked beforehand
+    digest: str | None = None  # of the protocol
     strict: bool = False  # whether a likely mistake in the data is an error
     by: str | None = None  # the column of the groups, each of which has its own answer
 
@@ -108,11 +73,6 @@ class Request(NamedTuple):
             numbers[name] = given or (None if each is None else [usual])
         return self._replace(numbers=numbers)
 
-    @property
-    def digest(self) -> str | None:
-        """The digest of the protocol."""
-        return self.locked and self.locked.protocol.digest
-
 
 def _check_required(require: float, question: Question) -> None:
     """Raise ValueError beforehand for a required level that no answer to the question can reach."""
@@ -127,7 +87,7 @@ def _check_required(require: float, question: Question) -> None:
         raise ValueError(f"--require is {require:g}; expected {expected}")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Answer:
     """The certificates of one request."""
 
@@ -165,66 +125,86 @@ class Answer:
         return self.data[: len(self.policies) or 1]
 
 
-def completed(
-    question: Question, asking: Asking, returns: np.ndarray, known: tuple[float, float] | None = None
-) -> dict[str, Any]:
-    """The settings that a question takes, with the defaults for these returns: successes have a support and a method.
+def answers_of(request: Request, file: Path, read: Callable[..., Sequence[ReturnsFile]]) -> dict[str, Answer]:
+    """The answer of each group, by its name: without a column of groups, all rows are one group without a name.
 
-    ``known``: the support that is fixed by the tool that wrote them.
+    ``read`` gives the returns of a policy, or of two, by the roles of columns; ``file``: which tells groups apart.
     """
-    stated = _stated(question, asking, returns)
-    of_tool = known and f"--support {known[0]:g} {known[1]:g}, as the tool has it"
-    missing = [of_tool or _SUPPORT] * (question.has_support and stated["support"] is None)
-    if missing := missing + [_DELTA] * (stated["delta"] is None):
-        raise ValueError(
-            f"{' and '.join(each.split()[0] for each in missing)} missing; expected {' and '.join(missing)}"
-        )
-    # An open setting takes the default of the question's function.
-    kept = [name for name in COMMON if stated[name] is not None or question.chooses_method]
-    return {name: stated[name] for name in kept if question.takes(name)}
+    groups = _groups(request, file)
+    each = request._replace(asking=request.asking.shared(len(groups)))
+    return {name: _answer(each, read(**roles)) for name, roles in groups.items()}
 
 
-def settings_of(question: Question, asking: Asking, data: Sequence[ReturnsFile]) -> dict[str, Any]:
-    """As ``completed``, for one policy or for differences of two, which are never successes."""
-    if len(data) == 1:
-        return completed(question, asking, data[0].like, data[0].known_support)
-    if asking.support is None and all(is_successes(each.returns) for each in data):
-        asking = asking._replace(support=(0.0, 1.0))
-    return completed(question, asking, np.zeros(1))
+def _groups(request: Request, file: Path) -> dict[str, Mapping[str, Any]]:
+    """The roles for reading each group, by its name."""
+    roles, by = request.roles, request.by
+    if by is None:
+        return {"": roles}
+    only = [] if roles["only"] is None else [f"{roles['policy']} = {roles['only']}"]
+    if re.search(r"=| in ", by):
+        raise ValueError(f"--by {by!r} reads as a condition; expected a column with neither = nor in between words")
+    found = policies_of(file, by, (*roles["where"], *only), roles["records"])
+    return {name: {**roles, "where": (*roles["where"], f"{by} = {name}")} for name in found}
 
 
-def check_listed(data: Sequence[ReturnsFile], question: Question, asking: Asking) -> None:
-    """Raise ValueError unless a list or a sample was chosen, in agreement with the question."""
-    listed = asking.listed
-    refuse_both("--suite", "--sampled")
-    if listed is not None and listed != question.listed:
-        word, about = ("suite", "new tasks") if listed else ("sampled", "a fixed list of tasks")
-        raise ValueError(f"--{word} is given; the question {question.name!r} is about {about}")
-    made = [each for each in data if each.fixed_list]
-    if not made or listed is not None or question.listed:
-        return
-    alike = [each for each in QUESTIONS.values() if each.listed and each.each == question.each]
-    of_two = "with --threshold in place of --margin, " if question.each == "margin" else ""
-    of_list = f"--suite, {of_two}if the list itself is what counts, or " if alike or len(data) > 1 else ""
-    raise ValueError(
-        f"{made[0].path}: its tasks are a list that somebody made, and {question.name!r} is about new tasks; expected "
-        f"{of_list}--sampled, if they were drawn at random from those that new ones come from"
-    )
+def _answer(request: Request, read: Sequence[ReturnsFile]) -> Answer:
+    """The certificates of these returns."""
+    by, asking, question = request.by, request.asking, request.questions[0]
+    data = list(read) if request.metrics else as_stated(read, asking.support)
+    if by is not None:
+        if data[0].columns is not None and data[0].columns.task == by:
+            raise ValueError(f"--by {by} is the column of tasks; expected --suite --each-task to name good tasks")
+        data = [replace(each, roles=each.roles._replace(group=each.roles.where[-1])) for each in data]
+    if request.protocol is None:
+        check_listed(data, question, asking.listed)
+    request = request.of(data[0])
+    settings = settings_of(question, asking.settled, data[:1] if request.metrics else data)
+    # Of rows, curves and advice alike.
+    settings |= {name: value for name, value in asking.options.items() if name != question.each}
+    fixed = {name: None if each is None else np.asarray(each) for name, each in request.numbers.items()}
+    certificates = {name: ask(QUESTIONS[name], data, each, settings) for name, each in fixed.items()}
+    is_of_one = len(data) == max(1, len(request.metrics))
+    found = findings_in(data, request.questions, settings) if is_of_one else None
+    return Answer(request, data, settings, certificates, None if found is None else _told(found, strict=request.strict))
 
 
-def _stated(question: Question, asking: Asking, returns: np.ndarray) -> dict[str, Any]:
-    stated = {name: getattr(asking, name) for name in COMMON}
-    for name, value in stated.items():
-        if value is not None and not question.takes(name):
-            raise ValueError(not_taken(f"--{name} is", question))
-    if question.chooses_method:
-        chosen, method = defaults(asking.bound, asking.method, returns, asking.beta)
-        stated["bound"], stated["method"] = chosen.name, method.name
-    else:
-        counted = (question.listed and question.has_support) or question.curve is not None
-        if is_successes(returns) and question.takes("bound") and counted and "num_episodes" not in asking.options:
-            stated["bound"] = asking.bound or CLOPPER_PEARSON.name  # for a summary as for arrays
-        chosen = BOUNDS.get(stated["bound"] or "betting", BETTING)
-    if question.has_support:
-        stated["support"] = declared_support(chosen, returns, stated["support"])
-    return stated
+def _told(found: Sequence[tuple[str, Finding]], *, strict: bool) -> tuple[Finding, ...]:
+    """Likely mistakes as warnings; ``strict``: as an error."""
+    for place, finding in found:
+        if strict:
+            raise ValueError(f"{place}{finding}")
+        warnings.warn(f"{place}{finding}", UserWarning, stacklevel=2)
+    return tuple(finding for _, finding in found)
+
+
+def check_required(request: Request, gated: Sequence[str], answers: Mapping[str, Answer]) -> None:
+    """If less is certified than required, say so on stderr and exit with status 1."""
+    require = request.asking.require or 0.0
+    for name, answer in ((name, answer) for answer in answers.values() for name in gated):
+        rows, found = QUESTIONS[name].rows, answer.certificates[name]
+        certified = np.atleast_1d(np.asarray(getattr(found, rows.columns[rows.certified])))
+        if missed := int(np.sum(~(certified >= require))):
+            where = f"in {missed} of {certified.size} rows" if certified.size > 1 else "here"
+            print(f"error: less is certified {where} than the required {require:g}", file=sys.stderr)
+            raise typer.Exit(1)
+
+
+# --- several answers -------------------------------------------------------------------------------------------------
+
+
+def together(request: Request, answers: Mapping[str, Answer]) -> str:
+    """How the answers of all groups hold together; empty for a single one."""
+    if len(answers) < 2:
+        return ""
+    of_one_row = all(each.status.size == 1 for found in answers.values() for each in found.certificates.values())
+    sure = f"with confidence {confidence(float(request.asking.delta or 0))}, every statement holds"
+    return f"All {len(answers)} groups together: {sure}{'' if of_one_row else ', in each row of the tables by itself'}."
+
+
+def groups_of(request: Request, answers: Mapping[str, Answer]) -> Groups:
+    """The answers to the first question by the names of their groups."""
+    question, (first, *_) = request.questions[0], answers.values()
+    names = [f"{request.by} = {name}" if request.by else name for name in answers]
+    found = [each.certificates[question.name] for each in answers.values()]
+    files, delta = [each.data for each in answers.values()], float(request.asking.delta or 0)
+    return Groups(question, names, found, files, delta, together(request, answers), first.policies)

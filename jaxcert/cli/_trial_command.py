@@ -13,7 +13,7 @@ from jaxcert.cli._options import argument, flag, in_shell, option, options, seve
 from jaxcert.cli._outputs import Outputs
 from jaxcert.report import certificate_document, check_trials, trial_records
 from jaxcert.report.html._several_page import write_pairs
-from jaxcert.report.plots._curve_plots import plot_pairs
+from jaxcert.report.plots._evidence_plot import plot_pairs
 from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._declared import outcomes_of
 from jaxcert.rollouts._paired_trials import open_trials

@@ -65,10 +65,11 @@ def wide_support(sample: Sample) -> str | None:
     gain = np.mean(np.asarray(lower(support=narrow), float) - np.asarray(lower(support=sample.support), float))
     if gain <= 0.02 * width:
         return None
+    # Not where they lie: a page gives no single return away, and a support must not be read off the returns.
     return (
-        f"all returns lie in [{least:g}, {most:g}], the support is [{low:g}, {high:g}]. With [{narrow[0]:g}, "
-        f"{narrow[1]:g}], the lower bounds of the tasks would be {gain:.3g} higher on average. If a narrower support "
-        "follows from the environment, declare it; one read off these returns is not valid."
+        f"all returns lie within {100 * width / (high - low):.2g} % of the support [{low:g}, {high:g}]. With one up "
+        f"to three times as wide as they are, the lower bounds of the tasks would be {gain:.3g} higher on average. If "
+        "a narrower support follows from the environment, declare it; one read off these returns is not valid."
     )
 
 
@@ -106,6 +107,8 @@ def _has_bounds(sample: Sample) -> bool:
 
 # The finding that another bound certifies more.
 WEAKER_BOUND = "weaker-bound"
+# Findings about the support.
+OF_SUPPORT = ("edge-of-support", "wide-support")
 # Each check returns its message, or None.
 CHECKS = {
     "large-delta": large_delta,

@@ -15,7 +15,8 @@ from jaxcert.report._trial_records import trial_records
 from jaxcert.report._verify import Verification, verify
 from jaxcert.report.html._report_page import write_report
 from jaxcert.report.plots._axes import save_figure
-from jaxcert.report.plots._curve_plots import plot_certificates, plot_evidence, step_curve
+from jaxcert.report.plots._curve_plots import plot_certificates, step_curve
+from jaxcert.report.plots._evidence_plot import plot_evidence
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
 
 __all__ = [

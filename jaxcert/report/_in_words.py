@@ -1,4 +1,4 @@
-"""Answers as people read them: their columns as text, and why a row says no more, on a page and in a terminal."""
+"""Answers as people read them: their columns as text, why a row says no more, and the tasks that miss."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
@@ -170,3 +170,38 @@ def reasons_of(
     rows = zip(at, advice, missed, strict=False)
     told = [(place, why or _UNKNOWN + of) for place, why, miss in rows if why or (miss and is_explained(certificate))]
     return [(f"more at {each} {place}", str(why)) for place, why in told]
+
+
+# --- the tasks that miss ---------------------------------------------------------------------------------------------
+
+# Rows that have a sentence, and their tasks: the first ones, as they were fixed before the data were seen.
+MOST_ROWS = 5
+# Tasks that are named; more are counted.
+_NAMED = 20
+
+
+def misses_of(certificate: Any, question: Question, sample: Sample) -> list[dict[str, Any]]:
+    """For each row with a sentence, or requirement, the tasks that miss its threshold, where it is known which: their
+    number, the listed names, and how many more there are.
+    """
+    if certificate.metrics:
+        each = zip(certificate.requirements, np.asarray(certificate.missed), strict=True)
+        return [_missed(line, sample, np.flatnonzero(missed)) for line, missed in each if missed.any()]
+    if question.missing is None:
+        return []
+    column = next(name for name, field in question.rows.columns.items() if field == "thresholds")
+    shown, found = column_texts(certificate, question, column), []
+    for i in range(min(certificate.status.size, MOST_ROWS)):
+        missing = question.missing(certificate, i)
+        if missing is not None and missing.any():
+            found.append(_missed(shown[i], sample, np.flatnonzero(missing), sample.means))
+    return found
+
+
+def _missed(line: str, sample: Sample, places: np.ndarray, means: np.ndarray | None = None) -> dict[str, Any]:
+    """The first ones, in the order of the tasks or, with their means, the worst first, each with its average."""
+    named = (places if means is None else places[np.argsort(means[places], kind="stable")])[:_NAMED].tolist()
+    # To the nearest of four figures: it is seen, not certified.
+    averages = [f" ({float(f'{means[i]:.4g}'):.7g})" if means is not None else "" for i in named]
+    words = ", ".join(f"{sample.tasks[i]}{average}" for i, average in zip(named, averages, strict=True))
+    return {"threshold": line, "num_tasks": len(places), "named": words, "more": len(places) - len(named)}

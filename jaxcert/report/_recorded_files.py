@@ -12,11 +12,11 @@ from jaxcert._validation import precision
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._recompute import support_of
 from jaxcert.returns._labels import quoted, quoted_condition
-from jaxcert.tables._entries import as_seen
+from jaxcert.tables._entries import told_as
+from jaxcert.tables._read_summary import read_summary
 from jaxcert.tables._readers import ReturnsFile, read_by
 from jaxcert.tables._returns import AT_RANDOM, OF_COUNTS, how_many, names_of
 from jaxcert.tables._roles import Columns, Roles
-from jaxcert.tables.folders import read_summary
 
 Paths = Sequence[str | PathLike[str]]
 
@@ -173,7 +173,7 @@ def of_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]])
     """
     wrong, told, read = [], [], []
     for policies in _named(document, data):
-        if len({quoted(str(as_seen(name))) for name, *_ in policies}) < len(policies):
+        if len({told_as(name) for name, *_ in policies}) < len(policies):
             wrong.append("its statements name two policies alike")
         how = [_how_read(file) for *_, file in policies]
         if differ := [name for name in how[0] if len({each[name] for each in how}) > 1] if how else []:

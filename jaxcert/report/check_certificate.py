@@ -500,12 +500,12 @@ def read_csv(content: bytes, columns: Any) -> tuple[Any, ...]:
     for mark in ",;\t":
         header, *rows = [*filter(None, csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True))] or [[]]
         values = [columns["value"]] if columns["value"] in header else counts if len(counts) == 2 else several
-        if all(header.count(name) == 1 for name in (*names, kind, *values)) and not {*names} & {*values}:
+        seen, used = [*map(as_seen, header)], (*names, kind, *values)
+        if all(name in header and seen.count(as_seen(name)) == 1 for name in used) and not {*names} & {*values}:
             break
     else:
         need(False, f"the table of returns has not each of {', '.join([*names, columns['value']])} as one column")
-    are_apart = len({*map(as_seen, values)}) == len(values)
-    need(are_apart, "its value names a column twice, whose trials would be counted again")
+    need(len({*values}) == len(values), "its value names a column twice, whose trials would be counted again")
     is_wide = len(values) > 1 and values != counts
     for i, row in enumerate(rows):
         need(len(row) == len(header), f"row {i + 1} of the returns has other columns")

@@ -2,10 +2,10 @@
 
 from jaxcert.tables._aligned import align_tasks
 from jaxcert.tables._frames import from_frame, from_lists, from_xarray
+from jaxcert.tables._read_summary import read_summary
 from jaxcert.tables._readers import read_returns
 from jaxcert.tables._returns import Returns, ReturnsFile
 from jaxcert.tables._written import returns_facts, write_returns
-from jaxcert.tables.folders import read_summary
 
 __all__ = [
     "Returns",

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert.returns._labels import quoted
 from jaxcert.tables._doubts import NEARLY, WORDS, ask
 
 # float() also accepts nan, inf, +5 and 1_000; here only decimal and exponent notation is accepted.
@@ -149,6 +150,17 @@ def check_spelled_once(labels: Sequence[Any], named: str) -> None:
     if alike := _first_alike(labels, as_seen):
         one, other = alike
         raise ValueError(f"{named} {one!r:.40} and {other!r:.40}, {SPELLING_ALONE}; expected one spelling of each")
+
+
+def check_told_apart(names: Sequence[str], named: str) -> None:
+    """Refuse names of policies or groups that sentences, in which they are quoted, show alike."""
+    if alike := _first_alike(names, told_as):
+        raise ValueError(f"{named} {alike[0]!r:.40} and {alike[1]!r:.40}, which a sentence shows alike; rename one")
+
+
+def told_as(name: str) -> str:
+    """A name as who reads a sentence sees it."""
+    return quoted(str(as_seen(name)))
 
 
 def ask_about_alike(labels: Sequence[Any], named: str, so: str = "") -> None:

@@ -9,8 +9,6 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-import numpy as np
-
 from jaxcert._extras import import_extra
 from jaxcert.tables._coded import plain_type
 from jaxcert.tables._content import damage_told, parsed
@@ -76,14 +74,8 @@ def text_table(content: bytes, wanted: set[str]) -> tuple[Any, str]:
 
 def _check_quotes(content: bytes) -> None:
     """Refuse an entry that goes on in the next line: where a quote was lost, rows would silently become part of it."""
-    if b'"' not in content:
-        return
-    text = np.frombuffer(content.replace(b"\r\n", b"\n"), np.uint8)
-    quotes, ends = np.flatnonzero(text == ord('"')), np.flatnonzero((text == ord("\n")) | (text == ord("\r")))
-    before = np.append(np.searchsorted(quotes, ends), len(quotes))  # the quotes up to the end of each line
-    odd = np.flatnonzero(np.diff(before, prepend=0) % 2)
-    if odd.size:
-        line = odd[0] + 1
+    lines = content.splitlines() if b'"' in content else []
+    if line := next((number for number, each in enumerate(lines, 1) if each.count(b'"') % 2), None):
         raise ValueError(f"line {line}: has a quote without another one, expected each rollout on a line of its own")
 
 
@@ -130,10 +122,13 @@ def json_lines_table(content: bytes, roles: Roles) -> Any:
     return _table_of(objects_of_lines(content), roles)
 
 
-def objects_of_lines(content: bytes, most: int = -1) -> list[dict[str, Any]]:
+def objects_of_lines(content: bytes, most: int | None = None) -> list[dict[str, Any]]:
     """The object in each of the lines, or in so many."""
-    lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n", most)
-    return [_object(line) for line in lines[: None if most < 0 else most] if line.strip()]
+    lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n", -1 if most is None else most)
+    found = [(line, json_value(line, "JSON Lines")) for line in lines[:most] if line.strip()]
+    if wrong := next((line for line, value in found if not isinstance(value, dict)), None):
+        raise ValueError(f"has the line {wrong[:40]!r}; expected an object in each line")
+    return [value for _, value in found]
 
 
 def _plain_table(content: bytes, head: list[dict[str, Any]]) -> Any:
@@ -142,9 +137,9 @@ def _plain_table(content: bytes, head: list[dict[str, Any]]) -> Any:
     """
     pa, reader = import_extra("pyarrow", "io"), import_extra("pyarrow.json", "io")
     plain = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string(), type(None): pa.string()}
-    kinds: dict[str, set[type]] = {name: set() for row in head for name in row}
+    kinds: dict[str, set[type]] = {}
     for name, entry in (pair for row in head for pair in row.items()):
-        kinds[name].add(type(entry))
+        kinds.setdefault(name, set()).add(type(entry))
     one = {name: types - {type(None)} or {type(None)} for name, types in kinds.items()}
     if not one or any(len(types) > 1 or not types <= plain.keys() for types in one.values()):
         return None
@@ -162,13 +157,6 @@ def json_value(text: bytes, kind: str = "JSON") -> Any:
         return parsed(text)
 
 
-def _object(line: bytes) -> dict[str, Any]:
-    found = json_value(line, "JSON Lines")
-    if not isinstance(found, dict):
-        raise ValueError(f"has the line {line[:40]!r}; expected an object in each line")
-    return found
-
-
 def json_table(content: bytes, roles: Roles) -> Any:
     """The rows of an array of objects or an object of columns, which may stand deeper in the file."""
     return _table_of_value(json_value(content), roles)
@@ -177,9 +165,8 @@ def json_table(content: bytes, roles: Roles) -> Any:
 def _table_of_value(value: Any, roles: Roles) -> Any:
     """The rows of a value of JSON."""
     rows, around = records_in(value, roles.records or "")
-    is_nested = isinstance(value, dict) or any(
-        isinstance(each, dict | list) for row in rows[:1] for each in row.values()
-    )
+    first = (each for row in rows[:1] for each in row.values())
+    is_nested = isinstance(value, dict) or any(isinstance(each, dict | list) for each in first)
     hint = f"; expected one object per trial, {BY_RECORDS}" if is_nested and not roles.records else ""
     return _table_of(rows, roles, around, hint)
 
@@ -201,9 +188,8 @@ def _table_of(rows: list[dict[str, Any]], roles: Roles, around: Collection[str] 
         except (pa.ArrowException, OverflowError):
             table[name] = pa.array([json.dumps(entry, sort_keys=True) for entry in entries])
             mixed.add(name)
-        if len({bool, float} & {*map(type, entries)}) > 1:  # pyarrow would read true as 1
+        if len({bool, float} & {*map(type, entries)}) > 1 or pa.types.is_nested(table[name].type):  # true is not 1
             mixed.add(name)
-    mixed |= {name for name, column in table.items() if pa.types.is_nested(column.type)}
     if wrong := next((name for name in columns.read(names) if name in mixed), None):
         raise ValueError(
             f"field {wrong} holds lists, objects or several kinds of entries; expected text or numbers (a recipe, "
@@ -217,22 +203,24 @@ def _table_of(rows: list[dict[str, Any]], roles: Roles, around: Collection[str] 
 
 def parquet_table(content: bytes, roles: Roles) -> Any:
     """The rows of a Parquet file. Columns of long lists and bytes, such as pictures, are null and are not read."""
-    pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
+    pa = import_extra("pyarrow", "io")
     if not content.startswith(b"PAR1"):
         raise ValueError("not a Parquet file: it does not start with PAR1")
-    if not content.endswith(b"PAR1") or len(content) < 12:
-        raise ValueError("does not end with PAR1, damaged or cut short")
-    with damage_told("Parquet"):
-        file = parquet.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
+    file = open_parquet(pa.BufferReader(content))
     names = file.schema_arrow.names
     read = checked(names, roles).read(names)
-    wanted = {*read, roles.policy, *(name for name, *_ in conditions_in(names, roles))}
-    wanted.update(small_columns(file))
+    wanted = {*read, roles.policy, *(name for name, *_ in conditions_in(names, roles)), *small_columns(file)}
     with damage_told("Parquet"):
         table = file.read(columns=[name for name in names if name in wanted])
     columns, unread = iter(table.columns), pa.nulls(len(table))
     found = [(name, next(columns) if name in wanted else unread) for name in names]
     return pa.table([each if name in read else as_plain(each) for name, each in found], names=names)
+
+
+def open_parquet(file: Any, **options: Any) -> Any:
+    """A Parquet file whose pages are compared with their checksums, where these are written."""
+    with damage_told("Parquet"):
+        return import_extra("pyarrow.parquet", "io").ParquetFile(file, page_checksum_verification=True, **options)
 
 
 def small_columns(file: Any) -> list[str]:
@@ -250,10 +238,8 @@ def as_plain(column: Any) -> Any:
     if _is_plain(column.type):
         return column
     pa, listed = import_extra("pyarrow", "io"), column.to_pylist()
-    texts = (each.decode("utf-8", "replace") if isinstance(each, bytes) else str(each) for each in listed)
-    return pa.chunked_array(
-        [[None if each is None else text for each, text in zip(listed, texts, strict=True)]], pa.string()
-    )
+    texts = (each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in listed)
+    return pa.chunked_array([[None if each is None else str(each) for each in texts]], pa.string())
 
 
 def _is_plain(kind: Any) -> bool:

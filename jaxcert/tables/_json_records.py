@@ -1,6 +1,5 @@
 """The fields of JSON, each of the expected type or an error with the place; and the records of a file."""
 
-import contextlib
 import hashlib
 import json
 import math
@@ -9,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from jaxcert.tables._doubts import listed
+from jaxcert.tables._entries import number_of
 from jaxcert.tables._names import tells
 
 _MOST_FIELDS, _LONGEST = 40, 200  # of an object around records; of what is written in short
@@ -84,9 +84,8 @@ class Place(NamedTuple):
         value = self.value
         is_meant = isinstance(value, types) and (kind is bool or not isinstance(value, bool)) and value != ""
         if kind is float and is_meant:
-            with contextlib.suppress(OverflowError):
-                value = float(value)
-            is_meant = isinstance(value, float) and math.isfinite(value)
+            is_meant = math.isfinite(number := number_of(value))
+            value = number if is_meant else value
         if not is_meant and not (kind is str and value == ""):
             shown = {dict: "an object", list: "a list", type(None): "empty"}.get(type(value), repr(value)[:40])
             shown = "a number of more than forty digits" if isinstance(value, int) and abs(value) > 10**40 else shown

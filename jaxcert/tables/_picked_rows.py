@@ -11,7 +11,7 @@ from jaxcert._extras import import_extra
 from jaxcert.returns._labels import check_printable, quoted
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, combined, of_series, pair_counts
 from jaxcert.tables._doubts import listed, tell
-from jaxcert.tables._entries import as_number, as_text, ask_about_alike
+from jaxcert.tables._entries import as_number, as_text, ask_about_alike, check_told_apart
 from jaxcert.tables._names import MOST_CONDITIONS, tells
 from jaxcert.tables._read import are_endings, how_set_aside, set_aside
 from jaxcert.tables._roles import Columns, Condition, Roles, check_column, parts_of
@@ -146,6 +146,7 @@ def conditions_in(names: Sequence[Any], roles: Roles) -> list[Condition]:
 def _policies(rows: Rows, policy: str) -> list[str]:
     found = list(dict.fromkeys(map(as_text, rows.column(policy).listed())))
     check_printable(f"column {quoted(policy)} holds", found)
+    check_told_apart(found, f"column {quoted(policy)} holds")
     return found
 
 

@@ -138,14 +138,11 @@ def _of_file(path: Path, roles: Roles) -> tuple[Returns, dict[str, Any]]:
         found = read_content(path, content, roles, own=kind is not None)
         if found is None and kind in _ARRAYS:
             found = _of_arrays(kind, content, roles)
-        returns, said = found or _of_table(table_in(path, content, roles), roles)
-    return returns, {**said, "sha256": hashlib.sha256(content).hexdigest()}
-
-
-def _of_table(table: Any, roles: Roles) -> tuple[Returns, dict[str, Any]]:
-    found, columns = arrange_table(table, roles)
-    usual = Columns.unnamed_in(table.column_names)
-    return found, {"columns": columns, "usual_columns": usual}
+        if found is None:
+            table = table_in(path, content, roles)
+            returns, columns = arrange_table(table, roles)
+            found = returns, {"columns": columns, "usual_columns": Columns.unnamed_in(table.column_names)}
+    return found[0], {**found[1], "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def _of_arrays(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:

@@ -278,6 +278,15 @@ def test_a_table_without_rows_or_with_a_name_twice_has_no_policies(tmp_path, hea
         assert words in refused(*asked, "policy", "--mean", "--delta", 0.1)
 
 
+def test_policies_that_a_sentence_shows_alike_are_not_compared(tmp_path):
+    rows = [(task, policy, 1) for policy in ("it's a", "it`s a") for task in range(5)]
+    path = table(tmp_path / "t.csv", "task,policy,success", rows)
+    for asked in (("compare", path, "--policy"), ("certify", path, "--by")):
+        assert "which a sentence shows alike" in refused(*asked, "policy", "--mean", "--delta", 0.1)
+    files = [table(tmp_path / name, "task,success", [(0, 1)]) for name in ("a.csv", "a\ufe0f.csv")]
+    assert "which a sentence shows alike" in refused("compare", *files, "--mean", "--delta", 0.1)
+
+
 def test_policies_that_are_read_from_different_columns_of_one_table_are_no_comparison():
     """A file says of each policy from which columns it was read."""
     rows = [

@@ -72,7 +72,7 @@ def test_an_interruption_ends_with_130_and_no_files(tmp_path, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("jaxcert.cli._answering.ask", interrupt)
+    monkeypatch.setattr("jaxcert.cli._request.ask", interrupt)
     arguments = ["--support", 0, 1, "--delta", 0.1, "--mean", "--json", tmp_path / "out.json"]
     outcome = command("certify", stored(tmp_path, GOOD), *arguments)
     assert outcome == (130, "", "error: interrupted\n")

@@ -13,7 +13,7 @@ import pytest
 from cli_harness import refused, session
 
 from jaxcert.report.check_trials import check_pairs
-from jaxcert.report.plots._curve_plots import plot_pairs
+from jaxcert.report.plots._evidence_plot import plot_pairs
 from jaxcert.rollouts import PairedTrials
 
 pytest.importorskip("filelock")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cli_harness import session, table
 
-from jaxcert.cli import _answering
+from jaxcert.cli import _request
 from jaxcert.report import Protocol, document_digest
 from jaxcert.tables import write_returns
 
@@ -82,14 +82,14 @@ def test_nothing_is_replaced_without_force(folder):
 
 
 def test_names_that_are_taken_while_a_command_runs_are_not_replaced(folder, monkeypatch):
-    outputs, ask = [folder / f"c.{suffix}" for suffix in ("json", "png", "html")], _answering.ask
+    outputs, ask = [folder / f"c.{suffix}" for suffix in ("json", "png", "html")], _request.ask
 
     def meanwhile(*arguments, **options):
         for path in outputs:
             path.write_text("another's")
         return ask(*arguments, **options)
 
-    monkeypatch.setattr(_answering, "ask", meanwhile)
+    monkeypatch.setattr(_request, "ask", meanwhile)
     run("certify r.npz SETTINGS HALF --json c.json --plot c.png --report c.html => c.json: exists, and is not replaced")
     assert [each.read_text() for each in outputs] == ["another's"] * 3
     assert len(list(folder.iterdir())) == 4

@@ -173,6 +173,8 @@ def test_a_support_far_wider_than_the_returns_and_its_cost():
     narrow = (0.0, float(2 * returns.max() - returns.min()))
     wide, tight = (jaxcert.bounds.hoeffding(returns, 0.05, support=ends).mean() for ends in ((0, 100), narrow))
     assert f"would be {tight - wide:.3g} higher on average" in found.message
+    assert f"{returns.min():g}" not in found.message  # a page shows this to others
+    assert f"{returns.max():g}" not in found.message
     assert names(returns, support=(0, np.inf)) == []
 
 

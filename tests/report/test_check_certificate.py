@@ -387,9 +387,10 @@ NO_NUMBERS = ("nan", "inf", "-Infinity", "1e9999", "1" * 900, "0x10", "1_000", "
         *((text, r"the table of returns has not each of t, s.* as one column", {**WIDE, "value": value})
           for text, value in (("t,s0,s1\na,1,0\n", "s0,s1,s2"), ("t,s0,s0\na,1,0\n", "s0"), ("t,s0\na,1\n", "s1"))),
         ("t,s0,s1\na,1,0\n", "its value names a column twice", {**WIDE, "value": "s0,s0"}),
-        ("t,s0,s0\u200b\na,1,0\n", "its value names a column twice", {**WIDE, "value": "s0,s0\u200b"}),
+        ("t,s0,s0\u200b\na,1,0\n", "has not each of t, s0,s0\u200b as one column", {**WIDE, "value": "s0,s0\u200b"}),
         ("t,n,s0,s1\na,0,1,0\na,0,1,0\n", "its trial occurs twice", {**WIDE, "value": "s0,s1", "trial": "n"}),
         ("t,s0,s1\na,1,0\n", "has not each of t, t,s0 as one column", {**WIDE, "value": "t,s0"}),
+        ("t,s0,s\u200b0,s1\na,1,0,1\n", "has not each of t, s0,s1 as one column", {**WIDE, "value": "s0,s1"}),
     ],
 )  # fmt: skip
 def test_tables_that_say_no_numbers_are_refused(text, message, columns):

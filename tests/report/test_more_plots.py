@@ -11,7 +11,7 @@ import jaxcert
 from jaxcert.certificates._certificate import DIFFERENCE
 from jaxcert.report import plot_certificates
 from jaxcert.report._in_words import Sample
-from jaxcert.report.html._page_parts import draw_curve
+from jaxcert.report.plots._curve_plots import draw_curve
 from jaxcert.tables import Returns
 
 

@@ -218,7 +218,9 @@ FOLDERS = [
     *(([{name: entries}], f"differ in column '{name}'") for name, entries in (("arm", ARMS), ("global_step", STEPS))),
     *(([{name: np.repeat(entries[:1], 600)}], "") for name, entries in (("arm", ARMS), ("global_step", STEPS))),
     *(([{n: np.repeat(x[i], 600)} for i in (0, 19)], ANOTHER) for n, x in (("arm", ARMS), ("global_step", STEPS))),
-    # The smallest and the largest number of a column are the same in the head of the file, and not all of its entries.
+    *(([{n: [i] * 600} for i in range(2)], f"differ in column '{n}'") for n in ("condition", "noise")),
+    ([{"condition": OF_TASKS // 10}, {"condition": OF_TASKS // 10}], ""),
+    # The smallest and the largest number of a column are the same, and not all of its entries.
     *(([{"human": x}], "column 'human' sets trials aside") for x in HELPED),
     ([{"train_iter": OF_TASKS}], "rows differ in column 'train_iter'"),
     ([{"num_env_steps": OF_TASKS}], ""),

@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 
 import jaxcert
 from jaxcert.returns.summaries import MOST, Histogram
-from jaxcert.tables import read_summary
-from jaxcert.tables.folders import _parts
-from jaxcert.tables.folders._read_summary import Tally
+from jaxcert.tables import _parts, read_summary
+from jaxcert.tables._read_summary import Tally
 
 N, M, BINS = 6, 40, 10
 
@@ -146,7 +145,7 @@ def test_the_digest_is_that_of_sha256sum(tmp_path):
         ("task=/x.parquet", "task=: expected a partition"),
         ("task=__HIVE_DEFAULT_PARTITION__/x.parquet", "expected a partition"),
         ("a=%ff/x.parquet", "'utf-8' codec can't decode byte 0xff"),
-        ("a=1/a=2/x.parquet", "a=2: is a partition a within another one"),
+        ("a=1/a=2/x.parquet", "a=2: expected a partition, a folder with a name such as task=push, each name once"),
         ("_a=1/x.parquet", "_a=1/x.parquet: its rows would be left out; expected no links to nothing, and no Parquet"),
         (".old/x.parquet", ".old/x.parquet: its rows would be left out"),
         ("_x.parquet", "_x.parquet: its rows would be left out"),
@@ -185,13 +184,13 @@ def test_links_to_files_are_followed_but_no_file_counts_twice(tmp_path):
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     path = saved(tmp_path, "a.parquet", rows())
-    find = _parts._policy_in
+    find = _parts._names_to_judge
 
     def touched(*args):
         os.utime(path, ns=(0, 0))
         return find(*args)
 
-    monkeypatch.setattr(_parts, "_policy_in", touched)
+    monkeypatch.setattr(_parts, "_names_to_judge", touched)
     refused(tmp_path, "a.parquet: changed while it was read")
 
 
@@ -211,7 +210,11 @@ def test_equal_files_of_different_tasks_are_no_copies(tmp_path):
 
 BAD = [
     ("task_id", [0, 0, None, 0, 0], "row 8: task_id is empty, expected an entry; 1 of the 10 rows from 1 on are none"),
-    ("total_return", [0, 0, 0, None, 1], "row 9: total_return is empty, expected an entry; 1 of the 10"),
+    (
+        "total_return",
+        [0, 0, 0, None, 1],
+        "row 9: total_return is empty, expected a number in the support (0, 1); 1 of the 10",
+    ),
     ("total_return", [0, np.nan, 0, 0, 1], "row 7: total_return is nan, expected a number in the support (0, 1); 1 of"),
     ("total_return", [0, 1.5, 0, -1, 1], "row 7: total_return is 1.5, expected a number in the support (0, 1); 2 of"),
     ("total_return", [0, 0.5, 0, 1, np.inf], "row 10: total_return is inf"),
@@ -236,7 +239,7 @@ def test_an_entry_that_is_no_return_or_task_is_refused(tmp_path, name, entries, 
         ({"task_id": [1.5], "total_return": [0.5]}, "column task_id holds double, expected integers or text"),
         ({"task_id": [1], "total_return": ["yes"]}, "column total_return holds string, expected booleans or numbers"),
         ({"task_id": [1], "points": [0.5]}, "has no column total_return; found 'task_id', 'points'"),
-        ({"task_id": [1], "total_return": [2**60 + 1]}, "holds integers that float64 cannot hold"),
+        ({"task_id": [1], "total_return": [2**60 + 1]}, "holds integers that double cannot hold"),
         ({"task_id": np.array([2**63], np.uint64), "total_return": [0.5]}, "holds integers that int64 cannot hold"),
     ],
 )

@@ -126,7 +126,7 @@ CHANGED = {
     "twice": ({"columns": "r,l,t,r", "more": ",1"}, "has the columns r, l, t, r; expected"),
     "entries": ({"more": ",1"}, "Expected 3 columns, got 4"),
     "quote": ({"returns": ['"1', 2]}, "line 3: has a quote without another one"),
-    "none": ({"returns": []}, "has no episode; expected at least one"),
+    "none": ({"returns": []}, "has no row; expected at least one trial"),
     "comma": ({"returns": [1, "1,5"]}, "cannot be read as CSV"),
     **{text: ({"returns": [1, text]}, "row 2: r is") for text in ("nan", "inf", "", "1_0")},
 }
@@ -143,7 +143,7 @@ def test_a_monitor_that_changed_is_refused_by_its_name(runs, name):
     ("content", "said"),
     [
         (b'#{"t_start": 0.0}\nr,l,t\n\xff00,2,3\n', "invalid UTF8 data"),
-        (b"r,l,t\n1,2,3\n", "holds none of monitors of Stable-Baselines3 and evaluations"),
+        (b"r,l,t\n1,2,3\n", "is none of the monitors of Stable-Baselines3 that are here"),
         (b"", "is empty"),
     ],
 )
@@ -190,7 +190,7 @@ WRONG_ARRAYS = {
         {"results": np.array([[0, 0, 0], [1, np.nan, 2]])},
         "row 2: results is nan, expected a finite number",
     ),
-    "results empty": ({"results": np.ones((2, 0))}, "has no episode"),
+    "results empty": ({"results": np.ones((2, 0))}, "has no row"),
     "steps": ({"timesteps": np.array([2000, 1000])}, f"{NO_STEPS}[2000, 1000]; expected steps of checkpoints that"),
     "steps 0d": ({"timesteps": np.array(7)}, f"{NO_STEPS}7"),
     "steps text": ({"timesteps": np.array(["a", "b"])}, f"{NO_STEPS}['a', 'b']"),
@@ -209,10 +209,11 @@ def test_evaluations_that_changed_are_refused_by_their_name(evaluated, name):
 def test_files_that_do_not_belong_together_are_refused(evaluated):
     path = evaluated / "t1" / "evaluations.npz"
     evaluations(path, np.ones((2, 3)), steps=(1000, 3000))
-    part = "t0/evaluations.npz has its last evaluation at step 2000, t1/evaluations.npz at step 3000"
+    part = "rows differ in column 'training step', which holds moments of training"
     refused(evaluated, part, task=EVALUATIONS)
     monitor(path, [1, 2])
-    refused(evaluated, "at step 2000, t1/evaluations.npz at none; expected the same", task=EVALUATIONS)
+    part = "is none of the evaluations of Stable-Baselines3 that are here; expected files of one kind"
+    refused(evaluated, part, at=path, task=EVALUATIONS)
 
 
 def test_own_arrays_beside_those_of_evaluations_are_own(tmp_path):
@@ -279,5 +280,5 @@ def test_a_file_without_rows_leaves_no_task_out(tmp_path, suffix):
     for task in ("a", "b", "c"):
         rows = "" if task == "b" else f"0{mark}1\n1{mark}1\n"
         (tmp_path / f"{task}.{suffix}").write_text(f"trial{mark}success\n{rows}")
-    with pytest.raises(ValueError, match=rf"holds 'b\.{suffix}', which has no row; expected at least one trial"):
+    with pytest.raises(ValueError, match=rf"b\.{suffix}: has no row; expected at least one trial"):
         read_returns(tmp_path, task=f"{{task}}.{suffix}")

@@ -17,6 +17,7 @@ CSV = [
     ("a,b\n1,2\n", "no column task_id, episode_id, total_return", "found 'a', 'b'"),
     ("task_id,episode_id,points\n1,2,3\n", "no column total_return", "'points'"),
     ("task_id," + HEADER + "1,1,1,1\n", "more than one column task_id"),
+    ("task\u200b_id," + HEADER + "1,1,1,1\n", "more than one column task_id"),  # as a sentence shows it
     (HEADER, "no rows"),
     (HEADER + "a,1,1\nb,1,1\na,1,2\n", "rows 1 and 3", "task_id a, episode_id 1", "once"),
     (HEADER + "a,1,1\nb,1,\n", "row 2", "total_return is empty", "finite number"),

@@ -1,35 +1,35 @@
-"""The page of one answer, and the answers of groups of rows, which a page shows together."""
+"""The page of one answer, and the parts that it shares with pages of several."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from jaxcert._extras import import_extra
+from jaxcert._files import check_suffix, write_whole
 from jaxcert._types import Array
-from jaxcert._validation import check_open_unit
-from jaxcert.certificates import ceil_figures
-from jaxcert.certificates._certificate import naming
+from jaxcert._validation import check_open_unit, kind_of
+from jaxcert._version import __version__
+from jaxcert.certificates import Status, ceil_figures, confidence
+from jaxcert.certificates._certificate import naming, of_two
+from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, level_figures
 from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import question_of, rows_of
-from jaxcert.report._in_words import MOST_REASONS, Sample, reasons_of, texts_of
+from jaxcert.questions._answers import assumptions_of, plain_settings, sampled
+from jaxcert.report._in_words import MOST_REASONS, MOST_ROWS, Sample, misses_of, reasons_of, texts_of
 from jaxcert.report._witnessed_rows import WITNESSES
-from jaxcert.report.html._page_parts import (
-    MOST_ROWS,
-    check_policies,
-    figure_of,
-    misses_of,
-    origins_of,
-    rows_of_table,
-    settings_table,
-    write_page,
-)
-from jaxcert.report.plots._interval_plot import Interval, axis_of, intervals_of, observed_means
-from jaxcert.tables import Returns
-from jaxcert.tables._readers import ReturnsFile
+from jaxcert.report.plots._axes import svg_of
+from jaxcert.report.plots._curve_plots import draw_curve
+from jaxcert.report.plots._interval_plot import axis_of, draw_intervals, intervals_of
+from jaxcert.tables import Returns, ReturnsFile
+from jaxcert.tables._returns import span
+
+_NOT_TWO = "certificate is about one policy; against is given, the returns of a second one"
+_NOT_ONE = "certificate is about two policies; expected the returns of policy B (against=)"
 
 
 def write_report(
@@ -97,7 +97,7 @@ def write_report(
         True
     """
     asked = question_of(certificate)
-    check_policies(certificate, asked, against)
+    _check_policies(certificate, asked, against)
     if wanted is not None:
         check_open_unit("wanted", wanted)
     files = [returns] if against is None else [returns, against]
@@ -129,8 +129,8 @@ def write_report(
         rows=rows_of_table(texts_of(certificate, asked)),
         misses=misses_of(certificate, asked, sample),
         reasons=reasons_of(certificate, asked, sample, advice or (), wanted),
-        figure=figure_of(certificate, asked, sample),
-        settings=settings_table(certificate, asked, sample) | {"protocol, locked beforehand": protocol},
+        figure=_figure_of(certificate, asked, sample),
+        settings=_settings_table(certificate, asked, sample) | {"protocol, locked beforehand": protocol},
         origins=origins_of(sample.policies or [""], sample.data),
         verify_command=verify_command,
         findings=findings,
@@ -138,77 +138,89 @@ def write_report(
     )
 
 
-# --- of groups -----------------------------------------------------------------------------------------------------
+def _check_policies(certificate: Any, question: Question, against: Any) -> None:
+    """Raise ValueError unless a page can show the answer and it has returns for each of its policies."""
+    on_sampled = getattr(certificate, "source", SAMPLED) != REWEIGHTED and sampled(certificate) is certificate
+    of_returns = all(name.startswith("returns") for name in question.inputs)
+    if not (on_sampled and of_returns and question.rows.columns):
+        instead = "a page shows what one policy or two do, on tasks like the sampled ones (to_json writes any)"
+        raise ValueError(f"certificate is {kind_of(certificate)}; {instead}")
+    is_of_two = of_two(certificate)
+    if is_of_two != (against is not None):
+        raise ValueError(_NOT_ONE if is_of_two else _NOT_TWO)
 
 
-class Groups(NamedTuple):
-    """The answers to one question about groups of rows, which hold together; all rows are one group without a name."""
+def _figure_of(certificate: Any, question: Question, sample: Sample) -> dict[str, Any] | None:
+    """The curve, or a row for each name, with what its caption says; None if there is neither."""
+    if question.curve is not None:
+        quantity = naming(certificate.quantity, sample.policies)
+        drawn = sample.support and svg_of(draw_curve, certificate, sample)
+        return {"svg": drawn, "quantity": quantity} if drawn else None
+    # A row for each task is long: of the first threshold, and where any task is named.
+    shown = certificate[0] if question.takes("tasks") else certificate
+    if question.has_curve or (question.takes("tasks") and shown.status[0] != Status.CERTIFIED):
+        return None
+    rows = intervals_of(shown, question, sample.means, policies=sample.policies)
+    return {"svg": svg_of(draw_intervals, rows, **axis_of(shown, question)), "quantity": ""}
 
-    question: Question
-    names: Sequence[str]
-    answers: Sequence[Any]
-    files: Sequence[Sequence[ReturnsFile]]  # for each group: the files of the policy, of A and B, or of each metric
-    delta: float  # failure probability of all of it together
-    together: str  # how they hold together, in words
-    policies: Sequence[str] = ()  # what A and B are called
 
-    @property
-    def title(self) -> str:
-        """The heading of a page or a plot that has no other."""
-        return " against ".join(self.policies) or self.data[0].path.name
+def _settings_table(certificate: Any, question: Question, sample: Sample) -> dict[str, str]:
+    """The settings that a record holds; the page leaves out what is empty."""
+    support, of_tasks = sample.support, question.curve is not None or question.missing is not None
+    named = {"bound": "bound of a task" if of_tasks else "bound", "dtype": "precision"}
+    # These have a row or a column of their own. The row of tasks says how many.
+    known = {"tasks", "num_tasks", "delta", *question.rows.columns.values()}
+    held = plain_settings(certificate, None, question)
+    return {
+        "tasks": str(certificate.num_tasks),
+        "support of the returns": f"[{support[0]:.9g}, {support[1]:.9g}]" if support else "",
+        "confidence": confidence_of(float(certificate.delta)),
+        **{named.get(n, n.replace("_", " ")): _setting(value) for n, value in held.items() if n not in known},
+    }
 
-    @property
-    def questions(self) -> list[Question]:
-        """The question about each name."""
-        return [self.question]
 
-    @property
-    def data(self) -> list[ReturnsFile]:
-        """The first file of each, of two policies of both."""
-        return [file for files in self.files for file in files[: len(self.policies) or 1]]
+def _setting(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, list):
+        return "; ".join(map(_setting, value))
+    return level_figures(value) if isinstance(value, float) else str(value)
 
-    @property
-    def table(self) -> dict[str, list[str]]:
-        """A row for each group and each of its numbers; names and numbers of tasks stand first, if there are names."""
-        found: dict[str, list[str]] = {}
-        for name, certificate in zip(self.names, self.answers, strict=True):
-            texts = texts_of(certificate, self.question)
-            first = {"group": name, "tasks": str(certificate.num_tasks)} if name else {}
-            for title, entries in (
-                {each: [text] * len(texts["status"]) for each, text in first.items()} | texts
-            ).items():
-                found.setdefault(title, []).extend(entries)
-        return found
 
-    @property
-    def intervals(self) -> dict[str, Interval]:
-        """The rows for drawing, with the observed numbers."""
-        found: dict[str, Interval] = {}
-        for name, answer, files in zip(self.names, self.answers, self.files, strict=True):
-            means = None if answer.metrics else observed_means(files)
-            found |= intervals_of(answer, self.question, means, name, self.policies)
-        return found
+# --- parts of every page ----------------------------------------------------------------------------------------------
 
-    @property
-    def said(self) -> list[str]:
-        """The sentence of each, at its first number."""
-        pairs = zip(self.names, self.answers, strict=True)
-        return [naming(each._sentence(0), self.policies, name) for name, each in pairs]
 
-    @property
-    def page(self) -> dict[str, Any]:
-        """What a page shows besides."""
-        first = self.answers[0]
-        settings = {
-            "asked of each group": self.question.words.rstrip("?"),
-            "delta of each group": ceil_figures(float(first.delta)),
-            **{name: getattr(first, name, "") for name in ("bound", "method")},
-            "precision": str(np.asarray(first.delta).dtype),
-        }
-        kind, note = f"Certificates of {len(self.names)} groups", "The groups stand in the order of the file."
-        return {"kind": kind, "note": note, "settings": settings}
+def write_page(
+    path: str | PathLike[str], name: str, questions: Sequence[Question], *, replace: bool, **shown: Any
+) -> None:
+    """Render the template of that name, in which every value is escaped and none may be missing."""
+    check_suffix(path, [".html"])
+    jinja2 = import_extra("jinja2", "cli")
+    form = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined}
+    environment = jinja2.Environment(loader=jinja2.PackageLoader("jaxcert.report", "html"), **form)
+    assumptions = assumptions_of(question.name for question in questions)
+    listed = any(question.listed for question in questions)
+    every = {"version": __version__, "listed": listed, "assumptions": assumptions}
+    write_whole(path, environment.get_template(name).render(every | shown), replace=replace)
 
-    @property
-    def axis(self) -> dict[str, Any]:
-        """The name of the numbers that are drawn."""
-        return axis_of(self.answers[0], self.question)
+
+def rows_of_table(columns: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+    """Columns of text by their headings, row by row."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def confidence_of(delta: float) -> str:
+    """The confidence level, and delta as it was given."""
+    return f"{confidence(delta)} (delta {ceil_figures(delta)})"
+
+
+def origins_of(names: Sequence[str], data: Sequence[Returns]) -> dict[str, dict[str, str]]:
+    """By policy or group, the numbers of rollouts and, if they are from one, the file and its content."""
+    found = {}
+    for name, each in zip(names, data, strict=True):
+        counts = each.num_rollouts
+        told = {"rollouts per task": f"{span(counts)}{f', {counts.sum()} in all' if np.ptp(counts) else ''}"}
+        if isinstance(each, ReturnsFile):
+            told |= {"file": each.path.name, "SHA-256": each.sha256, "content": each.told_without_labels}
+        found[name] = told
+    return found

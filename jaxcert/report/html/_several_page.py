@@ -3,18 +3,13 @@
 from os import PathLike
 from typing import Any
 
+from jaxcert.report._groups import Groups
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.check_trials import BELIEVED_OF_PAIRS
-from jaxcert.report.html._page_parts import (
-    confidence_of,
-    draw_intervals,
-    origins_of,
-    rows_of_table,
-    svg_of,
-    write_page,
-)
-from jaxcert.report.html._report_page import Groups
-from jaxcert.report.plots._curve_plots import plot_pairs
+from jaxcert.report.html._report_page import confidence_of, origins_of, rows_of_table, write_page
+from jaxcert.report.plots._axes import svg_of
+from jaxcert.report.plots._evidence_plot import plot_pairs
+from jaxcert.report.plots._interval_plot import draw_intervals
 from jaxcert.rollouts import PairedTrials
 
 # Policies or groups that have a sentence; the table has all.

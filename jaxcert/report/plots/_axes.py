@@ -1,11 +1,12 @@
-"""Axes in one style, and the files of figures."""
+"""Axes in one style, the files of figures, and figures as elements of a page."""
 
 import contextlib
 import io
 import itertools
+import re
 import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,14 @@ _BELOW = 4.1  # the labels of the horizontal axis and its name, in letters
 _LINE, _FEW_NAMES = 1.6, 10
 _ROOM = 1.1  # a layout leaves the axes more than their place before it
 _PLAIN = {"frameon": False, "columnspacing": 1.4, "labelspacing": 0.3, "borderpad": 0.3}
+# On a page: small, so that text is of the size of the page's on a phone, and beside another figure on paper.
+ON_PAGE = (4.6, 3.1)
+# Text stays text, so that it can be searched and read aloud; identifiers are the same in every run.
+_SVG = {"svg.fonttype": "none", "svg.hashsalt": "jaxcert", "font.size": 9, "font.family": "sans-serif"}
+# The page's style sheet gives them other values on a dark screen.
+_VARIABLES = {"#000000": "currentColor", GRID: "var(--grid)", GREY: "var(--soft)"} | {
+    colour: f"var(--curve-{i + 1})" for i, colour in enumerate(COLOURS[:2])
+}
 
 
 def styles() -> Iterator[dict[str, Any]]:
@@ -138,3 +147,20 @@ def check_figure_path(path: str | PathLike[str]) -> Path:
     bases = import_extra("matplotlib.backend_bases", "plot")
     check_suffix(path, [f".{name}" for name in bases.FigureCanvasBase.get_supported_filetypes()])
     return check_output(path)
+
+
+def svg_of(draw: Callable[..., Any], *what: Any, **how: Any) -> str:
+    """What is drawn in axes that pyplot does not know, as an element in the page's colours; matplotlib's prologue and
+    metadata name other servers.
+    """
+    buffer, nothing = io.StringIO(), {"Date": None, "Creator": None, "Format": None, "Type": None}
+    with import_extra("matplotlib", "plot").rc_context(_SVG), any_letters():
+        figure = import_extra("matplotlib.figure", "plot").Figure(figsize=ON_PAGE, layout="constrained")
+        draw(figure.add_subplot(), *what, **how)
+        figure.savefig(buffer, format="svg", metadata=nothing, transparent=True)
+    element = buffer.getvalue()
+    element = re.sub(r"<metadata>.*?</metadata>", "", element[element.index("<svg") :], flags=re.DOTALL)
+    element = re.sub(r'<g id="[^"]*">', "<g>", element)  # not useful
+    for colour, variable in _VARIABLES.items():
+        element = element.replace(colour, variable)
+    return element

@@ -1,14 +1,12 @@
-"""Curves and their plots: the share of new tasks that is certified, by threshold, and evidence over time."""
+"""Curves and their plots: the share of new tasks that is certified, by threshold."""
 
 import dataclasses
-import itertools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._extras import import_extra
 from jaxcert._types import Array
 from jaxcert._validation import kind_of
 from jaxcert.certificates import Certificate, Status, confidence
@@ -18,17 +16,14 @@ from jaxcert.certificates._registry import METHODS, counts_bounds
 from jaxcert.questions import QUESTIONS, question_of
 from jaxcert.questions._answers import sampled
 from jaxcert.questions._ask import ask
+from jaxcert.report._in_words import Sample
 from jaxcert.report.plots._axes import GREY, as_point, drawing, dress, styles
-from jaxcert.returns._labels import quoted
 from jaxcert.tables import Returns
-
-if TYPE_CHECKING:
-    from jaxcert.monitoring import Row
-    from jaxcert.rollouts import PairedTrials
 
 # Points of a curve: more take a record of megabytes, and no eye tells them apart.
 _MOST_POINTS = 1000
-_LOWEST, _HIGHEST = -14.0, 700.0  # of the logarithms that are drawn
+# Requested points: more would hide the curve.
+_MOST_REQUESTED = 20
 
 
 def step_curve(certificate: Certificate) -> Certificate:
@@ -165,6 +160,17 @@ def plot_certificates(
     return ax
 
 
+def draw_curve(ax: Any, certificate: Certificate, sample: Sample) -> None:
+    """On a page, certified safety by threshold: at each step, with the requested points if they are few, or at the
+    thresholds that were asked for if no bounds were counted; and the share of the sampled tasks.
+    """
+    shown, points = step_curve(certificate) if counts_bounds(certificate) else certificate, []
+    if len(certificate) <= _MOST_REQUESTED:
+        points = list(zip(certificate.thresholds.tolist(), certificate.safety.tolist(), strict=True))
+    plot_certificates({"certified": shown}, points=points, sampled=thinned(np.sort(sample.means)), ax=ax)
+    ax.set(xlabel="difference" if sample.policies else "threshold", ylabel="share of tasks", title="")
+
+
 def _claim(certificates: Mapping[str, Certificate]) -> str:
     """The title's statement; raises for certificates that cannot be drawn."""
     if not certificates:
@@ -195,54 +201,3 @@ def _label(label: str, certificate: Any, policies: Sequence[str]) -> str | None:
     """The legend entry; it says if the curve is not about one policy on tasks like the sampled ones."""
     note = naming(certificate._apart, policies)
     return " ".join(filter(None, [label, f"({note})" if label and note else note])) or None
-
-
-# --- over time -----------------------------------------------------------------------------------------------------
-
-
-def plot_evidence(rows: "Sequence[Row]", *, alpha: float, title: str = "", ax: Any = None) -> Any:
-    """Draw the evidence against a claim after each deployed task, and the evidence of a change.
-
-    Args:
-        rows: of a `jaxcert.monitoring.Monitor`.
-        alpha: its probability of a false alarm; the alarm is at evidence of 1/alpha.
-        title: of the axes.
-        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
-
-    Example:
-        >>> from jaxcert.monitoring import Row
-        >>> rows = [Row(i, str(i), (0.0,), True, i / 2, i / 2) for i in range(1, 10)]
-        >>> plot_evidence(rows, alpha=0.05).get_ylabel()
-        'evidence'
-    """
-    numbers = [row.number for row in rows]
-    curves = {
-        "that the claim does not hold": [row.log_evidence for row in rows],
-        "that it has ceased to hold": [row.log_change for row in rows],
-    }
-    return _evidence(ax, numbers, curves, {"alarm": 1 / alpha}, title=title, xlabel="deployed tasks")
-
-
-def plot_pairs(trials: "PairedTrials", *, ax: Any = None) -> Any:
-    """Draw the evidence that a policy is better than another, after each pair or block, by their labels in the log."""
-    declared, evidence = trials.declared, trials.evidence()
-    claims = [f"{one} better than {other}" for one, other in itertools.permutations(map(quoted, declared.labels), 2)]
-    curves = sorted(zip(claims, np.log(evidence).T.tolist(), strict=True))  # an order that reveals no blinded policy
-    level = {f"shown, with confidence {confidence(declared.delta)}": float(trials.state.goal[0])}
-    how = {"title": trials.path.name, "xlabel": f"{declared.noun}s"}
-    return _evidence(ax, range(len(evidence)), dict(curves), level, **how)
-
-
-def _evidence(
-    ax: Any, numbers: Sequence[int], curves: Mapping[str, Any], level: Mapping[str, float], **how: Any
-) -> Any:
-    """Draw logarithms of evidence over time by what it is evidence of, and the level at which it is enough."""
-    with drawing(ax) as ax:
-        for (label, logs), style in zip(curves.items(), styles(), strict=False):
-            ax.plot(numbers, np.exp(np.clip(logs, _LOWEST, _HIGHEST)), label=label, **style)
-        for what, enough in level.items():
-            ax.axhline(enough, color=GREY, linewidth=0.9, linestyle=":", label=f"{what}: {enough:g}")
-        ax.set_yscale("log")
-        ax.xaxis.set_major_locator(import_extra("matplotlib.ticker", "plot").MaxNLocator(integer=True))
-        dress(ax, ylabel="evidence", **how)
-    return ax

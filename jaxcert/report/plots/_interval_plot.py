@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert.certificates._question import MEAN_ROWS, Question
 from jaxcert.report._in_words import column_texts, heading
-from jaxcert.report.plots._axes import COLOURS, GREY, MARKERS, as_written, drawing, dress
+from jaxcert.report.plots._axes import COLOURS, GREY, MARKERS, ON_PAGE, as_written, drawing, dress, more_lines
 from jaxcert.returns._labels import quoted
 from jaxcert.tables import Returns
 from jaxcert.tables._aligned import in_one_order
@@ -82,6 +82,12 @@ def plot_intervals(
         _name_rows(ax, names)
         dress(ax, title=title, xlabel=xlabel, ylabel=f"{left_out} names between left out" if left_out > 0 else "")
     return ax
+
+
+def draw_intervals(ax: Any, rows: Mapping[str, Interval], **axis: Any) -> None:
+    """The certificate of each name, on a page."""
+    plot_intervals(rows, ax=ax, **axis)
+    ax.figure.set_figheight(ON_PAGE[1] + more_lines(ax))
 
 
 def _draw(ax: Any, rows: Sequence[Interval]) -> None:

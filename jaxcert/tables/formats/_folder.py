@@ -18,8 +18,8 @@ from jaxcert.tables._outcomes import as_totals
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Columns, Roles
 from jaxcert.tables._sum_doubts import sums_up
-from jaxcert.tables.formats._found_rollouts import Content, kind_of
-from jaxcert.tables.formats._one_task import OF_ONE_TASK, STAGE, OneTask
+from jaxcert.tables.formats._found_rollouts import Content, Format, kind_of
+from jaxcert.tables.formats._one_task import OF_ONE_TASK
 
 PLACE, TRIAL = "{task}", "{trial}"
 _TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow")
@@ -36,38 +36,37 @@ def read_folder(
     """The returns of all files of a folder whose paths fit ``roles.task``, and what else is known of them.
 
     ``table_in`` gives the rows of a file that is a table. The rows of all files are one table, with columns for the
-    parts of the paths.
+    parts of the paths; the episodes of a file of one task are its trials.
     """
     with in_file(folder):
         labels = _labels(folder, roles.task)
     contents = {name: content_of(folder / name, "episodes") for name in labels}
     kinds = {name: _kind_of(folder / name, data) for name, data in contents.items()}
-    given = tuple(f"{{{part}}}" for part in next(iter(labels.values())))
+    kind, given = next(filter(None, kinds.values()), None), tuple(f"{{{part}}}" for part in next(iter(labels.values())))
     task, trial = PLACE if PLACE in given else Columns().task, TRIAL if TRIAL in given else roles.trial
     own, tables = roles._replace(given=given, task=task, trial=trial), {}
     for name, data in contents.items():
         with in_file(folder / name):  # whether its columns fit is seen with all files together
-            tables[name] = _episodes(kinds[name], data) if any(kinds.values()) else table_in(folder / name, data, own)
-    with in_file(folder):
-        parts, names = labels, [each.get("task", "") for each in labels.values()]
-        if kind := kinds[next(iter(kinds))]:
-            if roles.trial not in (None, Columns().trial):
+            if kinds[name] != kind:
                 raise ValueError(
-                    f"trial is {roles.trial!r:.42}; expected none, since episodes are the trials of a file"
+                    f"is none of the {getattr(kind, 'name', '')} that are here; expected files of one kind"
                 )
-            _ask_about_names([each.get("trial", "") for each in labels.values()], names)
-            own = _of_kind(tables, kinds, own._replace(trial=None), names)
-            parts = {name: {"task": task} for name, task in zip(labels, names, strict=True)}
-        found, columns = arrange_table(_together(tables, parts), own)
+            tables[name] = table_in(folder / name, data, own) if kind is None else _episodes(kind, data)
+            if not len(tables[name]):
+                raise ValueError("has no row; expected at least one trial in each file")
+    with in_file(folder):
+        if kind is not None:
+            own = _of_kind(kind, tables, labels, own, roles)
+        found, columns = arrange_table(_together(tables, labels, own), own)
     columns = columns._replace(task=roles.task, trial=Columns().trial if own.trial == TRIAL else columns.trial)
     tasks, value = how_many(len(found.tasks), "task"), f"value {columns.value}"
-    told = f"read from {how_many(len(tables), 'table')}: {tasks}, {value}"
+    told = [f"read from {how_many(len(tables), 'table')}: {tasks}, {value}"]
     if kind is not None:
-        told = "; ".join(filter(None, [f"read as {kind.name}: {len(tables)} files of {tasks}, {value}", kind.remark]))
+        told = [f"read as {kind.name}: {len(tables)} files of {tasks}, {value}", kind.remark]
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
     usual = columns._replace(task="")  # no pattern is read unnamed
-    said = {"columns": columns, "usual_columns": usual, "said": told, "sha256": folder_digest(digests)}
-    return dataclasses.replace(found, rows=None), said
+    said = {"columns": columns, "usual_columns": usual, "said": "; ".join(filter(None, told))}
+    return dataclasses.replace(found, rows=None), {**said, "sha256": folder_digest(digests)}
 
 
 def folder_digest(digests: Mapping[str, str]) -> str:
@@ -152,7 +151,7 @@ def _check_are_tasks(folder: Path, task: str, paths: Mapping[str, str]) -> None:
         tell("runs_of_hydra")
 
 
-def _kind_of(path: Path, data: bytes) -> OneTask | None:
+def _kind_of(path: Path, data: bytes) -> Format | None:
     """The kind of a file of one task; None for another one, which may be a table."""
     with in_file(path):
         return kind_of(Content(data), OF_ONE_TASK, own=path.suffix in _TABLES)
@@ -161,14 +160,13 @@ def _kind_of(path: Path, data: bytes) -> OneTask | None:
 # --- the rows of all files ------------------------------------------------------------------------------------------
 
 
-def _together(tables: Mapping[str, Any], labels: _Labels) -> Any:
-    """One table of all rows, with columns for the parts of the paths."""
+def _together(tables: Mapping[str, Any], labels: _Labels, roles: Roles) -> Any:
+    """One table of all rows, with columns for the parts of the paths that are read."""
     pa, found = import_extra("pyarrow", "io"), []
     for name, table in tables.items():
-        if not len(table):
-            raise ValueError(f"holds {name!r:.80}, which has no row; expected at least one trial in each file")
         for part, label in labels[name].items():
-            table = table.append_column(f"{{{part}}}", pa.array([label] * len(table), pa.string()))
+            if f"{{{part}}}" in roles.given:
+                table = table.append_column(f"{{{part}}}", pa.array([label] * len(table), pa.string()))
         found.append(table)
     try:
         return pa.concat_tables(found, promote_options="permissive")
@@ -176,34 +174,27 @@ def _together(tables: Mapping[str, Any], labels: _Labels) -> Any:
         raise ValueError(f"holds tables whose columns do not fit together ({error})") from error
 
 
-def _episodes(kind: OneTask | None, data: bytes) -> Any:
+def _episodes(kind: Format, data: bytes) -> Any:
     """The episodes in one file of a known kind. Their values are checked here, while rows still belong to one file."""
-    if kind is None:
-        raise ValueError(f"holds none of {' and '.join(each.name for each in OF_ONE_TASK)}; expected one of these")
     table = kind.read(Content(data))
-    if not len(table):
-        raise ValueError("has no episode; expected at least one")
     usual = table.column_names[0]
     as_totals(of_series(table.column(usual)), usual)
     return table
 
 
-def _of_kind(
-    tables: Mapping[str, Any], kinds: Mapping[str, OneTask | None], roles: Roles, tasks: Sequence[str]
-) -> Roles:
-    """The roles of the columns of files of one kind, of policies that were trained as long.
+def _of_kind(kind: Format, tables: Mapping[str, Any], labels: _Labels, own: Roles, roles: Roles) -> Roles:
+    """The roles of the columns of files of one kind, whose tasks are in the paths.
 
     Monitors of training runs are refused: numbered runs with as many episodes as fit into their steps.
     """
-    if roles.task != PLACE:
+    if roles.trial not in (None, Columns().trial):
+        raise ValueError(f"trial is {roles.trial!r:.42}; expected none, since episodes are the trials of a file")
+    if own.task != PLACE:
         raise ValueError(f"the pattern of its files names no task; expected one with {PLACE}")
-    stages = {name: (each.schema.metadata or {}).get(STAGE, b"").decode() for name, each in tables.items()}
-    (first, own), *others = stages.items()
-    if told := next((f"{name} at {each or 'none'}" for name, each in others if each != own), ""):
-        raise ValueError(f"{first} has its last evaluation at {own}, {told}; expected the same in each file")
+    tasks = [each["task"] for each in labels.values()]
+    _ask_about_names([each.get("trial", "") for each in labels.values()], tasks)
     lengths, stems = [*map(len, tables.values())], {DIGITS.sub("", label) for label in tasks}
-    is_log = any(kind is not None and kind.is_log for kind in kinds.values())
-    if is_log and len(stems) == 1 < len({*tasks}) and len({*lengths}) > 1:
+    if kind.is_log and len(stems) == 1 < len({*tasks}) and len({*lengths}) > 1:
         tell("monitors_of_training", least=min(lengths), most=max(lengths))
-    is_usual = roles.value == Columns().value
-    return roles._replace(value=tables[first].column_names[0]) if is_usual else roles
+    value = next(iter(tables.values())).column_names[0] if roles.value == Columns().value else roles.value
+    return own._replace(value=value, trial=None, given=(PLACE,))

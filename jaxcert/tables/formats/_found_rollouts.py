@@ -114,12 +114,15 @@ class Rollouts(NamedTuple):
 
 
 class Format(NamedTuple):
-    """A kind of file."""
+    """A kind of file: of many tasks, or of the episodes of one, which only a folder of such files is a sample of."""
 
-    name: str  # with its article, such as "an Inspect log"
+    name: str  # with its article, such as "an Inspect log"; of one task in the plural
     recognises: Callable[[Content], bool]  # by its content; another version of it is of this kind, too
-    read: Callable[[Content], Rollouts]
+    read: Callable[[Content], Any]  # its ``Rollouts``; of one task a table of pyarrow, whose first column is the value
     fixed_list: bool = True  # whether its tasks are a list that somebody made, such as a benchmark
+    alone: str = ""  # why one such file is no sample of tasks
+    remark: str = ""
+    is_log: bool = False  # whether a trainer writes such files, too, as it goes along
 
 
 def holds(*alternatives: Sequence[str]) -> Callable[[Content], bool]:
@@ -127,7 +130,7 @@ def holds(*alternatives: Sequence[str]) -> Callable[[Content], bool]:
     return lambda content: any(all(any(Place(content.json).find(path)) for path in each) for each in alternatives)
 
 
-def kind_of(content: Content, kinds: Iterable[Any], *, own: bool) -> Any:
+def kind_of(content: Content, kinds: Iterable[Format], *, own: bool) -> Format | None:
     """The first kind that fits a file; damage to jaxcert's ``own`` files is reported elsewhere."""
     try:
         return next((each for each in kinds if each.recognises(content)), None)
@@ -141,14 +144,6 @@ def check_one_policy(labels: Iterable[str], by: str) -> None:
     """Raise ValueError for several policies that are named, by a field."""
     if len(found := dict.fromkeys(labels)) > 1:
         raise ValueError(f"holds several policies ({listed(found, 4)}), by {by}; expected a file of each")
-
-
-def check_same_policy(records: Iterable[Any]) -> None:
-    """Raise ValueError for records with fields that name several policies, as two agents or moments."""
-    held = [record for record in records if isinstance(record, dict)]
-    for name in dict.fromkeys(name for record in held for name in record):
-        if tells(name).policies or tells(name).training:
-            check_one_policy((str(record.get(name)) for record in held), name)
 
 
 def fields_beside(

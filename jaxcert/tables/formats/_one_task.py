@@ -1,7 +1,6 @@
 """Files that hold the episodes of one environment, which are one task: Stable-Baselines3's monitors and evaluations."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +9,9 @@ from jaxcert.tables._arrays import read_arrays
 from jaxcert.tables._content import damage_told, parsed
 from jaxcert.tables._file_tables import text_table
 from jaxcert.tables._json_records import Place
-from jaxcert.tables.formats._found_rollouts import Content
+from jaxcert.tables.formats._found_rollouts import Content, Format
 
-STAGE = b"stage"  # when the policy was evaluated, in the metadata of a table, which has to be the same for every task
+_STAGE = "training step"  # when the policy was evaluated: a column that has to have one entry for all tasks
 _HEADER = b"#{"
 _MONITOR = ("r", "l", "t")
 _EVALUATIONS = ("timesteps", "results")
@@ -73,23 +72,13 @@ def _read_trainer(content: Content) -> Any:
 def _episodes(values: dict[str, list[Any]], stage: Any) -> Any:
     """A table of the episodes of a task that only its path names; the first of the values is the usual one."""
     with damage_told("episodes"):
-        return import_extra("pyarrow", "io").table(values, metadata={STAGE: f"step {stage}"})
-
-
-class OneTask(NamedTuple):
-    """A kind of file with the episodes of one task."""
-
-    name: str
-    recognises: Callable[[Content], bool]  # by its content
-    read: Callable[[Content], Any]  # as a table of pyarrow, whose first column is the usual value
-    alone: str  # why one such file is no sample of tasks
-    remark: str = ""
-    is_log: bool = False  # whether a trainer writes such files, too, as it goes along
+        (num, *_) = map(len, values.values())
+        return import_extra("pyarrow", "io").table(values | {_STAGE: [stage] * num})
 
 
 # A file of these is one task; a folder of them is read with the tasks from their paths.
 OF_ONE_TASK = (
-    OneTask(
+    Format(
         "monitors of Stable-Baselines3",
         _is_monitor,
         _read_monitor,
@@ -97,13 +86,13 @@ OF_ONE_TASK = (
         remark=_OF_TRAINING,
         is_log=True,
     ),
-    OneTask(
+    Format(
         "evaluations of Stable-Baselines3",
         _is_evaluations,
         _read_evaluations,
         alone="its rows are checkpoints of one environment, not tasks; the last of them gives the mean of one task",
     ),
-    OneTask(
+    Format(
         "RLlib's evaluations",
         _is_trainer,
         _read_trainer,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from jaxcert.tables._doubts import listed
 from jaxcert.tables._entries import has_no_outcome, is_empty
 from jaxcert.tables._json_records import LABEL, Found, Place, with_fields_around
+from jaxcert.tables._names import tells
 from jaxcert.tables._roles import Columns
 from jaxcert.tables.formats._found_rollouts import (
     Content,
@@ -15,7 +16,6 @@ from jaxcert.tables.formats._found_rollouts import (
     Rollouts,
     Row,
     check_one_policy,
-    check_same_policy,
     fields_beside,
     holds,
     names_of,
@@ -69,11 +69,13 @@ class Recipe(NamedTuple):
         pairs = [(row, place) for place, each in enumerate(found) for row in self._of_record(each)]
         rows = self._with_values([row for row, _ in pairs] or self._of_lists(whole))
         self._check_number(whole, len(rows))
-        check_same_policy(each.place.value for each in found)
         self._check_one_policy(found)
         rows += self._not_run(whole, rows)
         records = with_fields_around(found, self.records, whole.value)[0] or [whole.value]
         of_rows = [place for _, place in pairs] + [0] * (len(rows) - len(pairs))
+        others = fields_beside(records, self._own, of_rows)
+        for name in (name for name in others if tells(name).policies or tells(name).training):
+            check_one_policy(map(str, others[name].listed()), name)
         early = Counter(filter(None, (_why(self.failed, each.place) for each in found)))
         reasons = listed(f"{why} ({count})" for why, count in early.most_common())
         return Rollouts(
@@ -82,7 +84,7 @@ class Recipe(NamedTuple):
             supports=dict.fromkeys(self.values, self.support) if self.support else {},
             remark=f"{early.total()} ended early, {reasons}" if early else self.remark,
             counted=bool(self.counts),
-            others=fields_beside(records, self._own, of_rows),
+            others=others,
         )
 
     def _with_values(self, rows: list[Row]) -> list[Row]:

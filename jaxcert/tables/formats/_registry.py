@@ -12,17 +12,13 @@ from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
 from jaxcert.tables.formats._found_rollouts import Content, Format, arranged, kind_of
 from jaxcert.tables.formats._inspect_logs import INSPECT
-from jaxcert.tables.formats._one_task import OF_ONE_TASK, OneTask
+from jaxcert.tables.formats._one_task import OF_ONE_TASK
 from jaxcert.tables.formats._recipes import Recipe
 
 
 def _recipe(given: dict[str, Any]) -> Recipe:
     entries = {name: tuple(entry) if isinstance(entry, list) else entry for name, entry in given.items()}
     return Recipe(**{"recognise": (), **entries})
-
-
-# How files of other tools begin: archives, monitors and JSON.
-_BEGINNINGS = (b"PK", b"#{", b"{", b"[")
 
 
 @functools.cache
@@ -40,8 +36,7 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[R
 
     ``own`` says that the suffix is one of jaxcert's files.
     """
-    begins = data[:64].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(_BEGINNINGS)
-    if roles.records is not None or not (begins or roles.recipe):
+    if roles.records is not None:
         return None
     if roles.recipe is not None:
         content = Content(data, of_lines=not {".jsonl", ".ndjson"}.isdisjoint(path.suffixes))
@@ -53,7 +48,7 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[R
         raise ValueError("is a log of single trials; jaxcert trial status says what it proves")
     content = Content(data)
     kind = kind_of(content, (*OF_ONE_TASK, *formats()), own=own)
-    if isinstance(kind, OneTask):
+    if kind is not None and kind.alone:
         name = ".".join(path.name.split(".")[-2:])
         raise ValueError(
             f"{kind.alone}; expected a file per task in a folder, whose paths name the tasks, as task (on the command "

@@ -18,10 +18,10 @@ from jaxcert.tables._entries import check_spelling
 from jaxcert.tables._label_doubts import ask_about_labels, check_tasks
 from jaxcert.tables._names import name_several
 from jaxcert.tables._outcome_doubts import Outcomes, costs, failures
+from jaxcert.tables._parts import Files
 from jaxcert.tables._returns import ReturnsFile, check_missing
 from jaxcert.tables._roles import Columns
 from jaxcert.tables._sum_doubts import check_labels
-from jaxcert.tables.folders._parts import Files
 from jaxcert.tables.formats import folder_digest
 
 
@@ -85,16 +85,15 @@ def read_summary(
     files = Files(folder, task, value, across)
     layout, successes = files.layout, files.layout.values == "booleans"
     empty = _empty(folder, support, num_bins, dtype, successes)
-    pa, compute = import_extra("pyarrow", "io"), import_extra("pyarrow.compute", "io")
-    labels, tally = [], Tally(empty)  # in the order in which they first appear
+    places, tally = {}, Tally(empty)  # of labels, in the order in which they first appear
     with told_of(f"{folder}: ", strict, stacklevel=4):
         for tasks, values in files.batches((float(empty.low), float(empty.high))):
-            labels = [compute.unique(pa.concat_arrays([*labels, tasks.unique()]))]
-            tally.add(compute.index_in(tasks, value_set=labels[0]).to_numpy().astype(np.int64), values)
+            found = [places.setdefault(label, len(places)) for label in tasks.listed()]
+            tally.add(np.asarray(found, np.int64)[tasks.places], values)
         with in_file(folder):
-            if not labels:
+            if not places:
                 raise ValueError("has no rows, expected one per rollout")
-            found = labels[0].to_numpy(zero_copy_only=False)
+            found = np.asarray([*places], np.int64 if layout.tasks == "integers" else object)
             check_labels(found.tolist(), layout.columns.task)
             check_spelling(found, f"column {layout.columns.task} holds")
             values = np.ones(1, bool) if successes else np.full(1, np.nan)

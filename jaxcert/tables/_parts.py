@@ -1,0 +1,240 @@
+"""The Parquet files of a folder and its partitions, and their rows, a batch at a time, each checked."""
+
+import functools
+import hashlib
+import os
+import urllib.parse
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxcert._extras import import_extra
+from jaxcert.tables._coded import Coded, as_objects, combined, of_series, plain_type
+from jaxcert.tables._content import damage_told, in_file
+from jaxcert.tables._doubts import WORDS, listed, tell
+from jaxcert.tables._entries import as_text, is_empty, shown
+from jaxcert.tables._file_tables import as_plain, open_parquet, small_columns
+from jaxcert.tables._names import lowered, tells
+from jaxcert.tables._read import Read, aside_in_folder, check_beside
+from jaxcert.tables._roles import Columns, Roles, checked
+
+_SUFFIX = ".parquet"
+# Where Hive and Spark put rows without a value.
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+# Rows that are held at once, and bytes of a column that are read ahead: what memory needs besides the summary.
+_ROWS, _READING = 2**18, {"buffer_size": 2**20, "pre_buffer": False}
+_LOOKED_AT = 2**17  # rows of each file in which entries are looked at at least, unless a name asks for all
+_TASKS = {"is_integer": "integers", "is_string": "text", "is_large_string": "text"}
+_VALUES = {"is_boolean": "booleans", "is_integer": "numbers", "is_floating": "numbers"}
+
+
+class Layout(NamedTuple):
+    """Properties that all files of a folder must share."""
+
+    columns: Columns  # of tasks and returns; there is none of episodes
+    tasks: str  # "integers" or "text"
+    values: str  # "booleans" or "numbers"
+    partitions: tuple[str, ...]  # the names of the folders around the file
+
+
+class Files:
+    """The files of a folder, which are all of one layout and one policy; each is the same while it is read.
+
+    ``task`` is a column or a partition; partitions ``across`` do not tell tasks apart.
+    """
+
+    def __init__(self, folder: Path, task: str, value: str, across: Sequence[str]) -> None:
+        self.folder, self.parts, self.digests = folder, _parts_of(folder), dict[str, str]()
+        self._wanted, self._across = Roles(task, None, value), across
+        self._policy: dict[str, str] = {}
+        self._of_tasks: dict[str, dict[Any, str]] = defaultdict(dict)  # entries by the column and the task
+        first = next(iter(self.parts))
+        with in_file(folder / first):
+            self.names, self.layout = self._layout_of(first, open_parquet(folder / first))
+
+    def batches(self, support: tuple[float, float]) -> Iterator[tuple[Coded, np.ndarray]]:
+        """The rows of all files: the label of each task, and its return, float64.
+
+        After the last one ``digests`` has the SHA-256 of each file. Errors name the file and the row.
+        """
+        seen: dict[tuple[str, str | None], str] = {}
+        for name, outer in self.parts.items():
+            with in_file(self.folder / name), (self.folder / name).open("rb") as file:
+                before = os.fstat(file.fileno())
+                digest = self.digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
+                if (other := seen.setdefault((digest, outer.get(self.layout.columns.task)), name)) != name:
+                    raise ValueError(f"has the same content as {other}, byte for byte; expected no copies")
+                file.seek(0)
+                yield from self._rows(name, open_parquet(file, **_READING), support)
+                after = os.fstat(file.fileno())
+                if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+                    raise ValueError("changed while it was read")  # the digest may be of other rows
+
+    def _rows(self, part: str, parquet: Any, support: tuple[float, float]) -> Iterator[tuple[Coded, np.ndarray]]:
+        names, layout = self._layout_of(part, parquet)
+        if other := sorted({*names} ^ {*self.names}):
+            raise ValueError(f"has other columns than the first file, {listed(other)}; expected the same in each")
+        self._check_alike(layout, {})
+        (task, _, value), label = layout.columns, self.parts[part].get(layout.columns.task)
+        beside, held, start = _names_to_judge(parquet, layout), defaultdict(set), 0
+        for rows in _rows_of(parquet, [*[task] * (label is None), value, *beside]):
+            tasks = Coded(as_objects([label]), np.zeros(len(rows), np.int64))
+            if label is None:
+                tasks = of_series(_cast(rows.column(task), task, layout.tasks))
+            values = _cast(rows.column(value), value, layout.values).to_numpy()
+            _check(tasks.each(lambda entry: is_empty(entry) or entry == ""), "an entry", rows, task, start)
+            expected = "a number in the support ({:g}, {:g})".format(*support)
+            _check(~((values >= support[0]) & (values <= support[1])), expected, rows, value, start)
+            self._judge(rows, tasks, {name: beside[name] or start < _LOOKED_AT for name in beside}, held)
+            yield tasks, values
+            start += len(rows)
+        self._check_alike(layout, {name: one for name, (one, *more) in held.items() if not more})
+
+    def _judge(self, rows: Any, tasks: Coded, beside: Mapping[str, bool], held: dict[str, set[str]]) -> None:
+        """Look at the columns beside as at those of a table; no task has two policies or conditions in the folder."""
+        entries = functools.cache(lambda name: of_series(as_plain(rows.column(name))))
+        values = [entries(self.layout.columns.value)] if self.layout.values == "booleans" else []
+        names = [name for name in beside if beside[name]]
+        read = Read(self.layout.columns, tasks, None, names, entries, values, picked="")
+        check_beside(read, aside_in_folder)
+        for each in (each for each in read.beside if each.told.apart or each.told.curve):
+            held[each.name].update(map(as_text, each.entries.listed()))
+            known = self._of_tasks[each.name]
+            pairs = [(label, as_text(entry)) for label, entry in combined(tasks, each.entries)[0]]
+            if each.told.apart and any(known.setdefault(label, entry) != entry for label, entry in pairs):
+                tell("pooled", it=each, picked="")
+
+    def _check_alike(self, layout: Layout, policy: Mapping[str, str]) -> None:
+        """Raise ValueError for a file of another layout than the first one, or of another policy."""
+        policy = {name: entry for name, entry in policy.items() if tells(name).policies or tells(name).curve}
+        if layout != self.layout or policy | self._policy != self._policy | policy:
+            expected = f"expected, as in the first file, {_shown(self.layout, self._policy)}"
+            raise ValueError(f"has {_shown(layout, policy)}; {expected}")
+        self._policy |= policy
+
+    def _layout_of(self, part: str, parquet: Any) -> tuple[list[str], Layout]:
+        """The columns of a file, read only from its head, and their roles."""
+        outer, schema = self.parts[part], parquet.schema_arrow
+        names = [*schema.names, *(name for name in outer if name not in self._across)]
+        columns = checked(names, self._wanted)
+        if columns.value not in names:
+            raise ValueError(
+                f"counts trials in {columns.value}; expected one row per trial in a folder of Parquet files"
+            )
+        if columns.value in outer:
+            raise ValueError(f"{columns.value} is a partition, expected a column of returns")
+        told = {name: tells(name) for name in self._across}
+        if pooled := sorted(n for n, each in told.items() if each.apart or each.ending or each.moment):
+            tell("partitions_across", names=listed(pooled))
+        if unnamed := sorted(outer.keys() - {columns.task, *self._across}):
+            raise ValueError(
+                f"lies in partitions {', '.join(unnamed)}, which may tell tasks apart; expected the partition of tasks "
+                "as task, and those that do not tell tasks apart in across"
+            )
+        if unknown := sorted(set(self._across) - outer.keys()):
+            raise ValueError(f"lies in no partition {', '.join(unknown)}, which across names")
+        tasks = "text" if columns.task in outer else _kind(schema.field(columns.task), _TASKS, "integers or text")
+        values = _kind(schema.field(columns.value), _VALUES, "booleans or numbers, integers or floats")
+        return names, Layout(columns, tasks, values, tuple(outer))
+
+
+def _shown(layout: Layout, policy: Mapping[str, str]) -> str:
+    within = f"in partitions {', '.join(layout.partitions)}" if layout.partitions else "in no partition"
+    entries = "".join(f", {name} {entry}" for name, entry in policy.items())
+    return f"{layout.values} in {layout.columns.value}, {layout.tasks} in {layout.columns.task}, {within}{entries}"
+
+
+# --- which files there are -----------------------------------------------------------------------------------------
+
+
+def _parts_of(folder: Path) -> dict[str, dict[str, str]]:
+    """The partitions around each file of a folder, by its path there with slashes.
+
+    Those that begin with `_` or `.`, such as `_SUCCESS`, are no data by convention; but a Parquet file among them is
+    refused, as is a link to nothing, since the rows that it stands for would be missing. Links to files are followed.
+    """
+    if not folder.is_dir():
+        if folder.exists():
+            raise ValueError(f"{folder}: is a file, expected a folder of Parquet files")
+        raise FileNotFoundError(f"{folder}: no such folder")
+    no_schema = import_extra("pyarrow", "io").schema([])  # each file is looked at later
+    paths = import_extra("pyarrow.dataset", "io").dataset(folder, schema=no_schema, format="parquet").files
+    names = sorted(Path(path).relative_to(folder).as_posix() for path in paths)
+    if not names:
+        raise ValueError(f"{folder}: holds no Parquet file, expected at least one")
+    rows = (path for path in folder.rglob("*") if path.suffix == _SUFFIX or not path.exists())
+    if missing := sorted({path.relative_to(folder).as_posix() for path in rows} - set(names)):
+        expected = "expected no links to nothing, and no Parquet files at paths where a name begins with _ or ."
+        raise ValueError(f"{folder / missing[0]}: its rows would be left out; {expected}")
+    with in_file(folder):
+        return {name: _partitions(name.split("/")[:-1]) for name in names}
+
+
+def _partitions(folders: Sequence[str]) -> dict[str, str]:
+    """The names and values of folders `name=value`, the outermost first; special characters are percent-encoded."""
+    found: dict[str, str] = {}
+    for folder in folders:
+        name, _, value = folder.partition("=")
+        if not (name and value) or value == _NO_VALUE or name in found:  # tasks of one label would be merged
+            raise ValueError(f"{folder}: expected a partition, a folder with a name such as task=push, each name once")
+        found[name] = urllib.parse.unquote(value, errors="strict")
+    return found
+
+
+# --- what a file holds ---------------------------------------------------------------------------------------------
+
+
+def _rows_of(parquet: Any, columns: list[str]) -> Iterator[Any]:
+    """The rows as tables, of so many rows at most: a batch of categories ends with its row group."""
+    batches = parquet.iter_batches(_ROWS, columns=columns, use_threads=False)
+    while True:
+        with damage_told("Parquet"):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield import_extra("pyarrow", "io").Table.from_batches([batch])
+
+
+def _names_to_judge(parquet: Any, layout: Layout) -> dict[str, bool]:
+    """The columns that may tell of policies, help and training; and whether their names do, rather than only entries.
+
+    Numbers with a point are looked at only where a name asks for it, and labels of trials are not.
+    """
+    types, found, schema = import_extra("pyarrow.types", "io"), {}, parquet.schema_arrow
+    once = (name for name in small_columns(parquet) if schema.names.count(name) == 1)
+    for name in (name for name in once if name not in layout.columns):
+        told, kind = tells(name), schema.field(name).type
+        is_told = told.apart or told.moment or told.aside or lowered(name) in WORDS.steps
+        numbers_trials = types.is_integer(kind) and told.trial and not told.apart
+        if is_told or not (types.is_floating(kind) or numbers_trials):
+            found[name] = is_told
+    return found
+
+
+def _kind(field: Any, kinds: dict[str, str], expected: str) -> str:
+    types = import_extra("pyarrow.types", "io")
+    for name, words in kinds.items():
+        if getattr(types, name)(plain_type(field.type)):
+            return words
+    raise ValueError(f"column {field.name} holds {field.type}, expected {expected}")
+
+
+def _cast(column: Any, name: str, kind: str) -> Any:
+    """The entries in one type, so that those of several files can be compared."""
+    pa = import_extra("pyarrow", "io")
+    wanted = {"integers": pa.int64(), "text": pa.string()}.get(kind, pa.float64())
+    try:
+        return column.cast(plain_type(column.type)).cast(wanted)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"column {name} holds integers that {wanted} cannot hold ({error})") from error
+
+
+def _check(wrong: np.ndarray, expected: str, rows: Any, name: str, start: int) -> None:
+    """Name the first row that is wrong."""
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        told = f"row {start + row + 1}: {name} is {shown(rows.column(name)[row].as_py())}, expected {expected}"
+        raise ValueError(f"{told}; {wrong.sum()} of the {len(wrong)} rows from {start + 1} on are none")
