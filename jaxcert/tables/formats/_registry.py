@@ -21,6 +21,10 @@ def _recipe(given: dict[str, Any]) -> Recipe:
     return Recipe(**{"recognise": (), **entries})
 
 
+# How files of other tools begin: archives, monitors and JSON.
+_BEGINNINGS = (b"PK", b"#{", b"{", b"[")
+
+
 @functools.cache
 def formats() -> tuple[Format, ...]:
     """Each recognises its own files by their content, whatever they are called, and none of another."""
@@ -36,7 +40,8 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[R
 
     ``own`` says that the suffix is one of jaxcert's files.
     """
-    if roles.records is not None:
+    begins = data[:64].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(_BEGINNINGS)
+    if roles.records is not None or not (begins or roles.recipe):
         return None
     if roles.recipe is not None:
         content = Content(data, of_lines=not {".jsonl", ".ndjson"}.isdisjoint(path.suffixes))
