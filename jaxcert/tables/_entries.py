@@ -154,7 +154,7 @@ def check_spelled_once(labels: Sequence[Any], named: str) -> None:
 
 def check_told_apart(names: Sequence[str], named: str) -> None:
     """Refuse names of policies or groups that sentences, in which they are quoted, show alike."""
-    if alike := _first_alike(names, [told_as(name) for name in names]):
+    if alike := _first_alike(names, told_as):
         raise ValueError(f"{named} {alike[0]!r:.40} and {alike[1]!r:.40}, which a sentence shows alike; rename one")
 
 
