@@ -59,6 +59,35 @@ EVALPLUS = {
         ],
     },
 }
+PROMPTFOO = {  # three tests, each repeated twice, of which one has three sets of variables
+    "config": {"evaluateOptions": {"repeat": 2}},
+    "results": {
+        "results": [
+            {
+                "testIdx": index,
+                "promptIdx": 0,
+                "provider": {"id": "openai:gpt-4o", "label": ""},
+                "success": index % 3 > 0,
+                "score": 1.0,
+                "vars": {"question": question},
+                "testCase": {"vars": {"question": question}, "assert": [{"type": "equals", "value": question}]},
+                "error": None,
+            }
+            for index, question in enumerate("aabcdbcdee")
+        ]
+    },
+}
+
+
+def harbor(tasks, count=2):
+    """A job of so many trials of each task."""
+    named = (task[:32].rstrip("-_") for task in tasks for _ in range(count))
+    names = [f"{name}__xYz7Q{number:02}" for number, name in enumerate(named)]
+    rewards = {"1.0": names[::2], "0.0": names[1::2]}
+    evals = {"agent__model__tasks": {"reward_stats": {"reward": rewards}, "exception_stats": {}}}
+    return {"n_total_trials": len(names), "stats": {"evals": evals}}
+
+
 FILES = {"lerobot": LEROBOT, "tau": TAU, "tau2": TAU2, "evalplus": EVALPLUS}
 
 

@@ -13,7 +13,7 @@ from jaxcert.tables._doubts import judge, listed
 from jaxcert.tables._entries import TAKEN_FOR_TWO, as_seen, as_text, check_spelling
 from jaxcert.tables._label_doubts import ask_about_gaps, ask_about_labels_of, ask_about_trials_of
 from jaxcert.tables._names import check_columns_of_trials, may_tell_tasks, tells
-from jaxcert.tables._outcome_doubts import Outcomes, check_outcomes, costs
+from jaxcert.tables._outcome_doubts import check_outcomes, parts_as_trials
 from jaxcert.tables._outcomes import as_counts, outcomes_of_rows
 from jaxcert.tables._picked_rows import Rows, picked_rows, rows_of
 from jaxcert.tables._read import Beside, Read, check_beside
@@ -40,8 +40,6 @@ def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
         if rows.picked is None:
             raise
         raise ValueError(f"{error} (counted among the {len(rows.picked)} rows that are picked)") from error
-    if not roles.metric:
-        judge((costs,), Outcomes(columns.value, found.returns))
     return found, columns._replace(trial=columns.trial if columns.trial in every.names else None)
 
 
@@ -65,6 +63,7 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     if roles.strata not in parts or len(parts) != 2:  # of two parts one is said to be a kind of tasks
         ask_about_labels_of(read, rows.labels, parts)
     is_counted = len(names) == 2 and not is_wide
+    judge((parts_as_trials,), names[1] if is_counted else "")
     value = as_counts(values[0], values[1], columns.value, is_rate=roles.is_rate) if is_counted else values[0]
     if is_wide:
         check_columns_of_trials(names)

@@ -3,7 +3,7 @@
 import functools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -135,11 +135,11 @@ def _are_crossed(one: np.ndarray, other: np.ndarray) -> bool:
 def ask_about_labels_of(read: Read, label: Callable[[Columns], Coded], parts: Sequence[Any]) -> None:
     """Warn of labels of tasks by themselves and by their rows; ``label`` joins columns, of which ``parts`` are read."""
     if len(parts) > 1:
-        return ask_about_parts(read.columns, parts, label)
-    judge((tell_more,), Labels(read.task.listed()))
+        ask_about_parts(read.columns, parts, label)
+    else:
+        judge((tell_more,), Labels(read.task.listed()))
     if 2 < len(read.task.entries) == len(read.task.places):  # they number the rows
         judge((marks_of_trials, labels_of_rows), read)
-    return None
 
 
 def ask_about_parts(columns: Columns, parts: Sequence[Any], label: Callable[[Columns], Coded]) -> None:
@@ -148,12 +148,25 @@ def ask_about_parts(columns: Columns, parts: Sequence[Any], label: Callable[[Col
     for part in () if all(tells(part).place and not words_in(part) & WORDS.groups for part in parts) else parts[::-1]:
         rest = ",".join(str(each) for each in parts if each != part)
         entries, others = (label(columns._replace(task=each)) for each in (part, rest))
+        told, repeats = tells(part), 2 * len(others.entries) <= len(whole.places)
         groups = [numbered for name, numbered in ((part, others), (rest, entries)) if words_in(name) & WORDS.groups]
         are_anew = len(parts) == 2 and any(each.are_whole for each in groups)
+        may_vary = told.trial or (repeats and not groups and (tells(rest).task or not told.task))
         is_own = len(whole.entries) == len(whole.places) > len(others.entries)  # a label for each row
-        if (tells(part).trial and is_own) or (crossing(others, entries) >= 0.5 and not are_anew):
+        if (may_vary and is_own) or (crossing(others, entries) >= 0.5 and not are_anew):
             return tell("label_of_parts", part=str(part), rest=rest)
     return None
+
+
+def ask_about_cut_labels(counts: Mapping[Any, int], longest: int) -> None:
+    """Warn of a label that is as long as any, by the numbers of rollouts: it may be of several tasks, which have more.
+
+    After the cut labels lose the marks at their end.
+    """
+    are_short = {label: len(f"{label}") < longest - 2 for label in counts}
+    least = min((counts[label] for label in counts if are_short[label]), default=1)
+    if cut := [label for label in counts if counts[label] > least and not are_short[label]]:
+        tell("cut_label", label=cut[0], longest=longest)
 
 
 def marks_of_trials(it: Read) -> Found:

@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxcert.tables._doubts import WORDS, listed_words, tell, words_in
 
-_BEST_OF = re.compile(r".*([@^]|_at_?)\s*([0-9]+|k)")
+_BEST_OF = re.compile(r".*([@^]|_at_?|(?:best|maj|majority|any)_of_?)\s*([0-9]+|[kn])")
 # Moments of a training run, by the names that trainers and their logs give them.
 _MOMENT = re.compile(
     r"(.*_)?(steps?|timesteps?|iterations?|iters?|updates?)"
@@ -48,8 +48,12 @@ class Tells:
         self.ending = bool(words & WORDS.endings) or self.aside  # they may say how a trial ended
         # They say more than the table, if they are no task, trial or value.
         self.looked_at = self.moment or self.apart or text in WORDS.may_be_moments | WORDS.steps
+        # They are the seeds of policies or of their training, which are several policies, as no run of an agent is.
+        self.seed = "seed" in words and bool(words & (WORDS.policies | {"train", "training"}))
+        attempts = _BEST_OF.fullmatch(text)
+        self.best_of = attempts is not None and attempts[2] != "1"  # each is of several attempts, as pass@5
         # Of columns as trials: each is a policy, a condition, a moment of training, a metric, or several, as pass@5.
-        self.no_trial = bool(words & WORDS.no_trial or _BEST_OF.fullmatch(text))
+        self.no_trial = bool(words & WORDS.no_trial or attempts)
 
 
 def tells(name: Any) -> Tells:

@@ -1,13 +1,14 @@
 """What outcomes tell, by the name of their column and by their order: costs, failures, copies, and what counts up."""
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.tables._doubts import WORDS, Found, judge, listed_words
-from jaxcert.tables._names import says
+from jaxcert.tables._doubts import WORDS, Found, judge, listed_words, words_in
+from jaxcert.tables._names import says, tells
 from jaxcert.tables._read import Read
 
 _FEWEST_RISES = 10
@@ -24,26 +25,46 @@ class Outcomes(NamedTuple):
     counts: Sequence[np.ndarray] = ()  # the outcome of each row, or its successes and its trials
 
     @property
+    def names(self) -> list[str]:
+        """The name of each column, of successes and of trials, or of each trial of a row."""
+        return re.split("[/,]", self.name)
+
+    @property
     def are_coins(self) -> bool:
         """Whether all of them are 0 or 1."""
         return bool(np.all((self.returns == 0) | (self.returns == 1)))
 
 
-# --- senses: costs, and columns whose yes is a failure ----------------------------------------------------------------
+# --- senses, by each name: costs, columns whose yes is a failure, and outcomes of several attempts --------------------
 
 
 def failures(it: Outcomes) -> Found:
     """Zeros and ones, of which a one is a failure: incorrect, or not_solved."""
-    return it.are_coins and bool(_told_by(it.name)[0])
+    return it.are_coins and any(_told_by(name)[0] for name in it.names)
 
 
 def costs(it: Outcomes) -> Found:
     """Less is better; a distance_ok may be a success."""
-    failed, words = _told_by(it.name)
-    together = (each for each in map(set, WORDS.costs_together) if each <= words)
-    told = failed or words & WORDS.costs or next(together, set())
-    is_cost = told and (it.returns.dtype != bool or says(it.name, told | WORDS.aside))
-    return {"told": min(told)} if is_cost else None
+    for name in it.names:
+        failed, words = _told_by(name)
+        together = (each for each in map(set, WORDS.costs_together) if each <= words)
+        told = failed or words & WORDS.costs or next(together, set())
+        if told and (it.returns.dtype != bool or says(name, told | WORDS.aside)):
+            return {"told": min(told)}
+    return None
+
+
+def best_of(it: Outcomes) -> Found:
+    """Each is the best or the majority of several attempts."""
+    return any(tells(name).best_of for name in it.names)
+
+
+def parts_as_trials(it: Any) -> Found:
+    """A column of numbers of trials counts what one trial has several of."""
+    return bool(words_in(it) & WORDS.parts)
+
+
+BY_NAME = (failures, costs, best_of)
 
 
 def _told_by(name: str) -> tuple[set[str], set[str]]:
@@ -51,24 +72,29 @@ def _told_by(name: str) -> tuple[set[str], set[str]]:
     words = listed_words(name)
     first, *others = words or [""]
     # A "no" may mean number, as in no_of_failure and no_failures, but not in no_collision.
-    is_no = first == "no" and not any(word == "of" or word.endswith("s") for word in others)
+    is_no = first == "no" and not any(word == "of" or _is_plural(word) for word in others)
     is_denied = first in WORDS.negations or is_no or others[-1:] == ["free"]
     pairs = itertools.pairwise(["", *words])
-    denied = {word for a, word in pairs if a in WORDS.negations or (a == "no" and not word.endswith("s"))}
+    denied = {word for a, word in pairs if a in WORDS.negations or (a == "no" and not _is_plural(word))}
     held = set() if is_denied else {*words} - denied
-    is_opposite = is_denied and WORDS.negations & {*words} and not {*words} & (WORDS.failures | WORDS.costs)
-    return {*words} & WORDS.successes if is_opposite else held & WORDS.failures, held
+    opposite = {*words} if is_denied and WORDS.negations & {*words} else {*others[:is_no]}
+    is_opposite = opposite and not {*words} & (WORDS.failures | WORDS.costs)
+    return opposite & WORDS.successes if is_opposite else held & WORDS.failures, held
+
+
+def _is_plural(word: str) -> bool:
+    return word.endswith("s") and word not in ("success", "pass")
 
 
 # --- outcomes in the order of trials ----------------------------------------------------------------------------------
 
 
 def check_outcomes(name: str, returns: np.ndarray, of_rows: np.ndarray, read: Read, *, metric: bool) -> None:
-    """Refuse failures as successes, unless it is a ``metric``; warn of outcomes that are counted again or go on."""
+    """Look at the name, unless it is a ``metric``; warn of outcomes that are counted again or go on."""
     several = len(of_rows) > len(read.task.places)
     counts = [np.bincount(of_rows, returns), np.bincount(of_rows)] if several else [returns]
     found = (trials_of_counts, running, pasted)
-    judge(found if metric else (failures, *found), Outcomes(name, returns, read, counts))
+    judge(found if metric else (*BY_NAME, *found), Outcomes(name, returns, read, counts))
 
 
 def trials_of_counts(it: Outcomes) -> Found:

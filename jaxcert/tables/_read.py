@@ -108,7 +108,7 @@ def _object_in(entry: Any) -> dict[str, Any]:
 def check_one_policy(read: Read) -> None:
     """Raise ValueError if rows of the same task belong to several policies, conditions or moments; ask if unsure."""
     for each in read.beside:
-        judge((steps, pooled, log_of_training), each)
+        judge((steps, pooled, seeds, log_of_training), each)
     judge((few_entries,), read)
 
 
@@ -126,14 +126,21 @@ def _is_looked_at(it: Beside) -> bool:
 
 def steps(it: Beside) -> Found:
     """Each row is a step of an episode."""
-    is_told = it.differs and _is_looked_at(it) and lowered(it.name) in WORDS.steps and it.entries.are_numbers
-    return is_told and bool(np.mean(np.diff(it.entries.numbers()[it.entries.places]) == 1) > 0.5)
+    if not it.differs or lowered(it.name) not in WORDS.steps:
+        return False
+    are_numbers = it.entries.are_numbers
+    return it.is_trial or (are_numbers and bool(np.mean(np.diff(it.entries.numbers()[it.entries.places]) == 1) > 0.5))
 
 
 def pooled(it: Beside) -> Found:
     """Rows of a task are of several policies."""
     is_told = it.differs and _is_looked_at(it) and (it.told.apart or it.has_all)
     return {"picked": it.read.picked} if is_told else None
+
+
+def seeds(it: Beside) -> Found:
+    """Rows of a task are of policies that were trained apart, with other seeds."""
+    return it.told.seed and it.differs
 
 
 def log_of_training(it: Beside) -> Found:
@@ -157,7 +164,14 @@ def few_entries(it: Read) -> Found:
 def _may_separate(it: Beside) -> bool:
     """Words that are no success and failure, or entries that each task has equally often."""
     is_few = it.differs and len(it.entries.entries) <= MOST_CONDITIONS and len(it.read.task.entries) >= 3
-    if not is_few or _is_looked_at(it) or it.told.ending or it.words & WORDS.dates or _may_number_trials(it):
+    if (
+        not is_few
+        or _is_looked_at(it)
+        or it.told.seed
+        or it.told.ending
+        or it.words & WORDS.dates
+        or _may_number_trials(it)
+    ):
         return False
     words = {*map(str, it.entries.listed())} if not (it.is_trial or it.entries.are_numbers) else ()
     are_short = all(len(word) <= _LONGEST_WORD and word[:1].isalnum() for word in words)

@@ -17,7 +17,7 @@ from jaxcert.tables._entries import check_spelling
 from jaxcert.tables._files import in_file
 from jaxcert.tables._label_doubts import ask_about_labels, check_tasks
 from jaxcert.tables._names import name_several
-from jaxcert.tables._outcome_doubts import Outcomes, costs, failures
+from jaxcert.tables._outcome_doubts import BY_NAME, Outcomes
 from jaxcert.tables._parts import Files
 from jaxcert.tables._returns import ReturnsFile, check_missing
 from jaxcert.tables._roles import Columns
@@ -96,7 +96,7 @@ def read_summary(
             check_labels(found.tolist(), layout.columns.task)
             check_spelling(found, f"column {layout.columns.task} holds")
             values = np.ones(1, bool) if successes else np.full(1, np.nan)
-            judge((failures, costs), Outcomes(layout.columns.value, values))
+            judge(BY_NAME, Outcomes(layout.columns.value, values))
             ask_about_labels(found.tolist())
             check_tasks(found, None)
         if name_several(files.digests):

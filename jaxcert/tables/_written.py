@@ -20,7 +20,7 @@ from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
 from jaxcert.tables._files import check_output, check_suffix, content_of, damage_told, in_file, parsed, whole_file
 from jaxcert.tables._label_doubts import ask_about_labels
 from jaxcert.tables._names import may_tell_tasks, tells
-from jaxcert.tables._outcome_doubts import Outcomes, costs, failures, pasted
+from jaxcert.tables._outcome_doubts import BY_NAME, Outcomes, pasted
 from jaxcert.tables._read import Read, check_beside
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Columns, Roles
@@ -92,7 +92,7 @@ def read_npz(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
         raise ValueError(_not_named({name: array.shape for name, array in read_arrays(content, []).items()}))
     returns, where = _checked_returns(arrays[name], f"array {name!r}"), arrays.get("where")
     if not roles.metric:
-        judge((failures, costs), Outcomes(name, returns))
+        judge(BY_NAME, Outcomes(name, returns))
     if where is not None and where.dtype != np.bool_:
         raise ValueError(f"array 'where' has dtype {where.dtype}, expected bool")
     if where is not None and where.shape != returns.shape:

@@ -7,8 +7,8 @@ import warnings
 
 import numpy as np
 import pytest
-from saved_files import refused
-from tool_files import DROP, EVALPLUS, FILES, LEROBOT, TAU, TAU2, edited, written
+from saved_files import SOME_ARE_MISSING, refused
+from tool_files import DROP, EVALPLUS, FILES, LEROBOT, PROMPTFOO, TAU, TAU2, edited, harbor, written
 
 from jaxcert.tables import read_returns
 
@@ -77,6 +77,47 @@ def test_tau2_bench(tmp_path):
         ),
     ):
         refused(written(tmp_path, edited(TAU2, *place, value=value)), words)
+
+
+def test_promptfoo(tmp_path):
+    """Its tests have a number for each repeat and each set of variables: repeats are rollouts of one task."""
+    data = read_returns(written(tmp_path, PROMPTFOO), strict=True)
+    assert data.tasks.tolist() == [0, 2, 3, 4, 8]
+    np.testing.assert_array_equal(data.returns, [[0, 1], [1, 1], [0, 0], [1, 1], [1, 0]])
+    first = ("results", "results", 0)
+    lost = edited(PROMPTFOO, *first, value=DROP)
+    refused(written(tmp_path, lost), "config.evaluateOptions.repeat is 2, and task 1 has 1 rollouts")
+    unlike = edited(PROMPTFOO, *first, "testCase", "vars", "session", value="x")
+    refused(written(tmp_path, unlike), "config.evaluateOptions.repeat is 2, and task 0 has 1 rollouts")
+
+
+@pytest.mark.parametrize("value", [DROP, {}])
+def test_tests_of_promptfoo_that_nothing_tells_apart_are_refused(tmp_path, value):
+    """As without their variables, which it leaves out if it is told to."""
+    document = PROMPTFOO
+    for place in range(10):
+        document = edited(document, "results", "results", place, "testCase", value={"vars": value, "assert": []})
+        if value is DROP:
+            document = edited(document, "results", "results", place, "testCase", value=DROP)
+    refused(written(tmp_path, document), "results.results[1] may repeat 0, or be another task; expected testCase.vars")
+
+
+@SOME_ARE_MISSING
+def test_harbor(tmp_path):
+    """It cuts the names of tasks: those that have more rollouts than others may be of several."""
+    short, long = ["fix-git", "play-zork"], "a-task-whose-name-is-longer-than-{}"
+    cut = [long.format(x) for x in ("that", "this")]
+    whole = "llm-inference-batching-scheduler"
+    for tasks in ([*short, whole], [*short, cut[0]]):
+        assert read_returns(written(tmp_path, harbor(tasks)), strict=True).returns.shape == (3, 2)
+    for tasks in (cut, [*short, *cut]):
+        path = written(tmp_path, harbor(tasks))
+        with pytest.warns(UserWarning, match="labels of tasks are cut at 32 characters"):
+            assert len(read_returns(path).tasks) == len(tasks) - 1
+        refused(path, "labels of tasks are cut", strict=True)
+    for at in (30, 31):  # what stands at the end of the cut name is lost
+        with pytest.warns(UserWarning, match="are cut"):
+            read_returns(written(tmp_path, harbor([f"{'a' * at}---{x}" for x in "xyz"])))
 
 
 def test_a_solution_stands_under_its_own_problem(tmp_path):

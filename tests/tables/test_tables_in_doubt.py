@@ -47,7 +47,9 @@ TOTALS = (
 # --- parts, moments, copies and gaps
 MEASURES = {"metric": np.repeat(["return", "success"], 200), "value": np.repeat([200.0, 1.0], 200)}
 ATTEMPTS = dict.fromkeys(("best_of", "attempts", "num_tries", "max_attempts", "retries", "majority_of", "reruns"), 3)
-PARTS = {name: of(t(30, 5), **{name: [*range(5)] * 30}, success=1) for name in ("stage", "subtask_id", "training_seed")}
+PARTS = {name: of(t(30, 5), **{name: [*range(5)] * 30}, success=1) for name in ("stage", "subtask_id")}
+STEPS = ("t", "frame", "frame_index", "turn", "step_index", "step_id")
+SEEDS = ("training_seed", "train_seed", "model_seed", "policy_seed", "agent_seed")
 COPIES, OTHER = [5, 4, 3, 5, 5] * 3, [4, 4, 3, 5, 5, *[5, 4, 3, 5, 5] * 2]
 SPARSE = [[*each] for each in zip(*((i, j) for i in range(8) for j in range(10) if (i + j) % 2), strict=True)]
 MISSING = [i for i in range(40) if i not in (7, 8)]
@@ -73,6 +75,17 @@ def split(who, number, label="{1}", names="operator,task"):
     one, two, trial = zip(*rows, strict=True)
     columns = dict(zip(names.split(","), (one, two), strict=True))
     return {**columns, "episode": trial, "success": RNG.random(len(rows)) < 0.7}
+
+
+# Rows of one trial each, whose task has two parts.
+NUMBERS_OF_RUNS = [f"run{i * 7919 % 1000}" for i in range(200)]
+SINGLE_ROWS = [("suite,task_id", "{1}"), ("category,name", "n{0}{1}x"), ("benchmark,question_id", "{1}")]
+
+
+def single_rows(names, label):
+    suites = [(f"s{i}x", label.format(i, j)) for i in range(4) for j in range(20)]
+    one, two = zip(*suites, strict=True)
+    return dict(zip(names.split(","), (one, two), strict=True)) | {"success": RNG.random(80) < 0.7}
 
 
 # The table, how it is read, and what is said of it: it is refused; in brackets, asked about; or read in silence.
@@ -111,6 +124,9 @@ SAID = [
     (of(TASKS, trial=TRIAL, run_policy=[*"aabbb"] * 40, success=1), {}, "differ in column 'run_policy'"),
     *((table, ONCE, "(parts of an episode apart)") for table in PARTS.values()),
     *((table, {"trial": name}, "") for name, table in PARTS.items()),
+    *((of(TASKS, **{x: TRIAL}, success=WON), {"trial": x}, "steps are no trials") for x in STEPS),
+    *((of(TASKS, **{x: TRIAL}, success=WON), {"trial": x}, "(seeds of a policy or of its training)") for x in SEEDS),
+    *((of(TASKS, **{x: TRIAL}, success=WON), {"trial": x}, "") for x in ("seed", "env_seed", "epoch", "noise_seed")),
     (of(TASKS, **ALL, global_step=np.arange(200) // 5), {}, "moments of training by its name"),
     (of([*range(5)] * 3, successes=COPIES, trials=5), COUNTED, "(several rows with the same counts)"),
     (of([*range(5)] * 3, successes=OTHER, trials=5), COUNTED, ""),
@@ -133,6 +149,12 @@ SAID = [
     ),
     *((of(TASKS, **ALL, **PEOPLE), {"task": f"task,{name}"}, SPLIT) for name in PEOPLE),
     (split(("clean", "dark"), 3, "t{1}x", "suite,task"), {"task": "suite,task"}, SPLIT),
+    *(
+        (of(TASKS, **{x: NUMBERS_OF_RUNS}, success=WON), {"task": names, **ONCE}, SPLIT)
+        for x in ("config", "video", "variant", "condition", "prompt", "scene", "instruction")
+        for names in (f"task,{x}", f"{x},task")
+    ),
+    *((single_rows(names, label), {"task": names, **ONCE}, "") for names, label in SINGLE_ROWS),
     *((split((1, 2), 4, label, names), {"task": names}, "") for label, each in BOTH.items() for names in each),
     *((of(each), ONCE, "(if these tell policies)") for each in OF_EACH.values()),
     *((of(each), ONCE, "") for each in OF_SUITE.values()),

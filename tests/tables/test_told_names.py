@@ -76,11 +76,11 @@ def test_a_column_tells_in_a_folder_as_in_a_single_table(tmp_path, said, columns
 FAILURES = """
     incorrect not_solved unsolved stuck dropped died broken oom timeouts Fehler fehlgeschlagen echec fallo misclassified
     nicht_bestanden derailed hallucinated is_wrong lost non_compliant not_done not-safe missed_grasp
-    failed no_failures no_of_failure
+    failed no_failures no_of_failure no_success no_solved aborted cancelled abandoned interrupted diverged infeasible
 """
 SUCCESSES = """
     no_collision not_stuck not_dropped collision_free error_free no_timeout success_no_error solved_without_help
-    lossless rejected flagged killed refusal not_failed non-error noError
+    lossless flagged refusal not_failed no_help_success non-error noError
 """
 
 
@@ -107,6 +107,30 @@ def test_costs_are_told(name):
     frame = frame_of(**{name: np.linspace(0, 1, 200)}).drop(columns="success")
     with pytest.warns(UserWarning, match="is a cost by its name.*negate it"):
         from_frame(frame, trial=None, value=name)
+
+
+COST, ATTEMPTS, PARTS = "is a cost by its name", "of several attempts each", "what one trial has several of"
+# Columns of outcomes, or of successes and trials, and what is said of their names.
+ROLES = {
+    COST: "exit_code exitcode returncode exit_status rc errno killed rejected collisions/trials num_crashes/episodes",
+    ATTEMPTS: "pass@5 maj@8 best_of_8 pass^4 success_at_k maj@8/n",
+    PARTS: "won/num_steps won/tests_total won/subgoals won/num_tests",
+    "": "pass@1 pass_at_1 no_collision/trials collision_free/trials won/test_episodes won/n no_crash/rollouts",
+}
+
+
+@pytest.mark.parametrize(("said", "names"), [(said, each) for said, names in ROLES.items() for each in names.split()])
+def test_each_name_in_a_role_of_outcomes_is_looked_at(tmp_path, said, names):
+    name, count = [*names.split("/"), ""][:2]
+    columns = {"task": [f"t{i}x" for i in range(200)], name: WON * 1 + 9 * bool(count)} | ({count: 10} if count else {})
+    pd.DataFrame(columns).to_csv(tmp_path / "t.csv", index=False)
+    roles = ("--successes", name, "--trials", count) if count else ("--value", name)
+    asked = ("certify", tmp_path / "t.csv", *ASK, *roles)
+    if not said:
+        assert command(*asked, "--strict").status == 0
+        return
+    assert said in refused(*asked, "--strict")
+    assert said in command(*asked).err
 
 
 def test_policies_that_differ_in_spelling_are_asked_about(tmp_path):

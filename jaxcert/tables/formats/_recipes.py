@@ -1,5 +1,6 @@
 """Formats as recipes: how a file of JSON is recognised, where its records are, and which field has which role."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 from jaxcert.tables._doubts import listed
 from jaxcert.tables._entries import has_no_outcome, is_empty
 from jaxcert.tables._json_records import LABEL, Found, Place, with_fields_around
+from jaxcert.tables._label_doubts import ask_about_cut_labels
 from jaxcert.tables._names import tells
 from jaxcert.tables._roles import Columns
 from jaxcert.tables.formats._found_rollouts import (
@@ -30,6 +32,10 @@ class Recipe(NamedTuple):
     records: str = ""  # the place of the records
     task: str = "$1"  # a field of a record, or what the first ``*`` stands for; several with slashes, as suite/id
     before: str = ""  # the label of a task ends before this text
+    longest: int = 0  # the characters at which such a label is cut, and after which it loses - and _ at its end
+    # Fields that are the same in all repeats of a task, which the first of them names; and one that counts them.
+    same: tuple[str, ...] = ()
+    repeats: str = ""
     trial: str = ""  # a field that tells the rollouts of a task apart, or "$2"; "" for their order
     # A field, or "field = word" for whether it, or each of several with commas, is this word; the first value is read
     # unnamed. Lists in fields have an entry for each rollout, whose place is one more $.
@@ -66,10 +72,10 @@ class Recipe(NamedTuple):
         whole = Place(content.json)
         found = [*whole.find(self.records, all_there=True)] if self.records else []
         pairs = [(row, place) for place, each in enumerate(found) for row in self._of_record(each)]
-        rows = [row for row, _ in pairs] or self._of_lists(whole)
+        rows = [*self._of_records(found, pairs)] or self._of_lists(whole)
         known = {name for row in rows for name, value in row.values.items() if value is not None}
         rows = [row._replace(values={x: row.values[x] for x in row.values if x in known or not known}) for row in rows]
-        self._check_number(whole, len(rows))
+        self._check_numbers(whole, Counter(row.task for row in rows))
         self._check_one_policy(found)
         rows += self._not_run(whole, rows)
         records = with_fields_around(found, self.records, whole.value)[0] or [whole.value]
@@ -93,12 +99,31 @@ class Recipe(NamedTuple):
         trial = None if not self.trial or self.counts else "trial" if "$" in self.trial else self.trial
         return Columns(task, trial, next(iter(rows[0].values)))
 
-    def _check_number(self, whole: Place, count: int) -> None:
-        if not count:
+    def _check_numbers(self, whole: Place, counts: Counter[Any]) -> None:
+        """Check that there are all rollouts, and all repeats of each task, of which one with more may be several."""
+        if not (count := counts.total()):
             raise ValueError(f"holds no rollout at {self.records or ', '.join(self.lists)}; expected some")
         stated = whole.first(self.number) if self.number else count
         if stated != count:
             raise ValueError(f"{self.number} is {stated!r:.40}, and {count} rollouts are listed; expected all of them")
+        repeats = whole.first(self.repeats) if self.repeats else None
+        repeats = repeats if isinstance(repeats, int) and repeats > 1 else 1
+        for task in (task for task in counts if counts[task] % repeats):
+            told = f"{self.repeats} is {repeats}, and task {task!r:.60} has {counts[task]} rollouts"
+            raise ValueError(f"{told}; expected all repeats of each")
+        if self.longest:
+            ask_about_cut_labels(counts, self.longest)
+
+    def _of_records(self, found: Sequence[Found], pairs: Iterable[tuple[Row, int]]) -> Iterator[Row]:
+        """The rollouts with the places of their records, of which repeats have the label of the first one."""
+        first: dict[str, Any] = {}
+        for row, place in pairs:
+            fields = [_role(name, found[place]).value for name in self.same]
+            label = first.setdefault(json.dumps(fields, sort_keys=True), row.task) if fields else row.task
+            if label != row.task and not all(fields):
+                told = f"{found[place].place.name} may repeat {label!r:.60}, or be another task"
+                raise ValueError(f"{told}; expected {' and '.join(self.same)}, by which they are told apart")
+            yield row._replace(task=label)
 
     def _of_lists(self, whole: Place) -> list[Row]:
         rows, seen, value_name = [], {}, next(iter(self.values), "success")

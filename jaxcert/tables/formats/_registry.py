@@ -65,7 +65,7 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[R
 # --- a recipe of one's own --------------------------------------------------------------------------------------------
 
 
-_KINDS = {str: "a text", tuple: "a list of texts", dict: "a table", bool: "true or false"}
+_KINDS = {str: "a text", tuple: "a list of texts", dict: "a table", bool: "true or false", int: "a whole number"}
 _PLAIN = (str, bool, int, float)
 
 
