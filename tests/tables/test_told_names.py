@@ -115,7 +115,7 @@ ROLES = {
     COST: "exit_code exitcode returncode exit_status rc errno killed rejected collisions/trials num_crashes/episodes",
     ATTEMPTS: "pass@5 maj@8 best_of_8 pass^4 success_at_k maj@8/n",
     PARTS: "won/num_steps won/tests_total won/subgoals won/num_tests",
-    "": "pass@1 pass_at_1 no_collision/trials collision_free/trials won/test_episodes won/n no_crash/rollouts",
+    "": "pass@1 pass_at_1 no_collision/trials collision_free/trials won/test_episodes won/n no_crash/rollouts acc,none",
 }
 
 
