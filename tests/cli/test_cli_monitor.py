@@ -224,6 +224,8 @@ STEPS = "".join(f"{i},1,{i * 3 + j},{150 + 50 * j + i},{10**400}\n" for i in ran
 SENT = [
     (RETURNS, "task,return\na,pass\n", 2, 0, [A_NUMBER]),
     (RETURNS, '{"task": "a", "return": true}\n', 2, 0, [A_NUMBER]),
+    ((*RETURNS, "--unfinished", 0), "task,return\na,900\nb,error\n", 0, 2, []),
+    ((*RETURNS, "--unfinished", 900), "task,return\na,900\nb,error\n", 2, 0, ["is 900; expected 0, the worst return"]),
     (
         (*OWN, "--value", "failed"),
         "task,failed\na,yes\nb,yes\n",
