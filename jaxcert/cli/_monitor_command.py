@@ -28,6 +28,7 @@ from jaxcert.monitoring._claims import has_successes
 from jaxcert.monitoring._deployed import deployed_tasks
 from jaxcert.monitoring._monitor_declared import as_declared, check_same
 from jaxcert.report import document_digest, read_certificate
+from jaxcert.report._recorded_files import recorded_roles
 from jaxcert.tables._files import content_of, in_file
 from jaxcert.tables._roles import Roles
 
@@ -98,6 +99,7 @@ def _certified(certificate: Path, wished: Wished) -> tuple[MonitoredClaim, tuple
         if document["digest"] != document_digest(document):
             raise ValueError("was altered after it was written: its digest is that of another content")
         record, *others = document["certificates"]
+        recorded_roles(record.get("data") or {})  # as its sentence names a group
         if others:
             raise ValueError(f"has {1 + len(others)} certificates; expected one")
         low, high = record["settings"].get("support") or (None, None)

@@ -29,8 +29,9 @@ from jaxcert.report.plots._axes import check_figure_path, drawing
 from jaxcert.report.plots._curve_plots import curve_or_rows
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
-from jaxcert.tables._entries import closely, decoded, is_name
+from jaxcert.tables._entries import decoded
 from jaxcert.tables._files import check_suffix, write_whole
+from jaxcert.tables._returns import label_tasks
 
 # What begins as a path or an address does, at a word or after a colon, ends as the path of a file, or has two slashes.
 _PATH = re.compile(
@@ -169,7 +170,7 @@ def _write(request: Request, outputs: Outputs, answers: Mapping[str, Answer]) ->
     columns = {str(name) for file in files for name in (*(file.columns or ()), *file.roles.used)}
     entries = strata | ({*answers} if request.by else set())
     named = {request.by, *(file.roles.strata for file in files)}
-    if outputs.report and not outputs.names and _label_tasks(entries, named, files):
+    if outputs.report and not outputs.names and label_tasks(entries, named, files):
         told = "groups or strata are labels of tasks or parts of them"
         raise ValueError(f"--report: {told}, which a page shows with --tasks-in-report alone")
 
@@ -191,14 +192,6 @@ def _write(request: Request, outputs: Outputs, answers: Mapping[str, Answer]) ->
         data=[file for each in answers.values() for file in each.of_policies],
         protocol=request.protocol,
     )
-
-
-def _label_tasks(entries: set[str], columns: set[str | None], files: Sequence[ReturnsFile]) -> bool:
-    """Whether entries of columns are labels of tasks, or parts of them; numbers coincide, unless all do."""
-    parts = {part for file in files if file.columns for part in (file.columns.task, *file.columns.task.split(","))}
-    labels = {label for file in files for label in file.tasks.tolist()}
-    named = {closely(part) for label in filter(is_name, labels) for part in (label, *label.split(", "))}
-    return bool(parts & columns or {*map(closely, entries)} & named or entries >= {*map(str, labels)})
 
 
 def _records(answer: Answer, *, witness: bool) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ from jaxcert.cli._options import (
 from jaxcert.cli._policies import PolicySource, read_all, sources_of
 from jaxcert.planning import Plan, allocated, plan, plan_difference, plan_suite, success_table, task_table
 from jaxcert.planning._designs import DESIGNS
-from jaxcert.questions._ask import check_others_finished
+from jaxcert.questions._ask import check_finished, check_others_finished
 from jaxcert.questions._settings import as_stated
 from jaxcert.report._protocol_check import protocol_of
 from jaxcert.returns._required import sides_of
@@ -158,12 +158,15 @@ def _of_fixed_rollouts(known: Any) -> list[str]:
 
 def _pilots(asked: Planning, policies: Sequence[PolicySource], reading: dict[str, Any]) -> list[ReturnsFile]:
     """The returns of one or two policies, or of each metric, with equally many rollouts of each task."""
+    supports: list[Any] = [asked.support] * len(policies)
     if asked.requirement:
+        supports = [*{side.metric: side.support for side in sides_of(asked.requirement)}.values()]
         data = [policies[0].read(**columns) for columns in columns_of(_metrics(asked), reading)]
     else:
         data = as_stated(read_all(policies, **reading), asked.support) if policies else []
         check_others_finished(data[1:])
-    for each in data:
+    for each, support in zip(data, supports, strict=True):
+        check_finished(each, support, complete=bool(asked.requirement))  # as the certificate will ask
         if each.where is not None and not np.all(each.where):
             raise ValueError(
                 f"{each.path}: some tasks have fewer rollouts than others; expected as many of each in a pilot"

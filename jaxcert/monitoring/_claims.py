@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._certificate import EXPECTED_RETURN, PROBABILITY_OF_SUCCESS, new_task_from, of_two
 from jaxcert.certificates._figures import (
@@ -16,13 +18,16 @@ from jaxcert.certificates._figures import (
     floor_figures,
     floor_to,
 )
-from jaxcert.certificates._question import Question
+from jaxcert.certificates._question import FREQUENCIES, Question
 from jaxcert.questions import QUESTIONS, question_of
 from jaxcert.questions._answers import rows_of, sampled
+from jaxcert.returns._labels import quoted_condition
+from jaxcert.returns._strata import frequencies_of, in_words
 
 _TWO = "the certificate is about the difference of two policies; expected one about one policy"
 
 _FROM_STRATA = re.compile(rf"on a new task from (.+?), the (?:{EXPECTED_RETURN}|{PROBABILITY_OF_SUCCESS}) is at least ")
+_IN_SAMPLE = "strata as frequent as in the sample"
 
 
 class MonitoredClaim(NamedTuple):
@@ -118,11 +123,7 @@ def claim_of_record(record: Mapping[str, Any], *, threshold: float | None = None
         raise ValueError(f"its rows have no {' and no '.join(lacking)}, as answers to {name!r} have")
     together = record["settings"].get("simultaneous") is True
     found = _claim(record["rows"], record["settings"]["delta"], threshold, together=together)
-    row, sure = _chosen(record["rows"], threshold), f"With confidence {confidence(record['settings']['delta'])}"
-    _check_words(found.words, row, _new_tasks(record, found.words))
-    if not re.match(rf"{re.escape(sure)}\b(?![.0-9])", row["sentence"]):
-        raise ValueError(f"its sentence begins with {row['sentence'][:22]!r}; expected {sure!r}, by its delta")
-    return _lower_end(found)
+    return _lower_end(found._replace(words=_words_of(record, _chosen(record["rows"], threshold))))
 
 
 def _lower_end(claim: MonitoredClaim) -> MonitoredClaim:
@@ -131,26 +132,62 @@ def _lower_end(claim: MonitoredClaim) -> MonitoredClaim:
     return claim._replace(words=words)
 
 
-def _check_words(words: str, row: Mapping[str, Any], tasks: list[tuple[str, str]]) -> None:
-    """Refuse words that a file's numbers do not say: whoever reads the monitor takes them for the claim."""
-    shown = floor_figures(row["threshold"]), repr(row["threshold"])
+def _words_of(record: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    """What a file's settings and numbers say; ValueError if its sentence, which readers trust, says something else."""
     if not abs(row["safety"] + row["epsilon"] - 1) < 2**-20:
         raise ValueError(f"its safety is {row['safety']}, its epsilon {row['epsilon']}; expected 1 as their sum")
-    share = f"with probability at least {floor_to(row['safety'], 4)}"
-    if row.get("safety_upper") is not None:
-        share = f"with a probability between {floor_to(row['safety'], 4)} and {ceil_to(row['safety_upper'], 4)}"
-    said = [f"on {task}, the {quantity} is at least {each} {share}" for task, quantity in tasks for each in shown]
+    sure, group = f"With confidence {confidence(record['settings']['delta'])}", _group_of(record)
+    begin = rf"{re.escape(sure)}(?: for all together)?(?:, at every moment of the sampling of tasks)?"
+    match = re.match(f"{begin}{re.escape(f', {group}' if group else '')}: ", row["sentence"])
+    if match is None:
+        expected = f"{sure!r}, by its delta{f', and {group}' if group else ''}"
+        raise ValueError(f"its sentence begins with {row['sentence'][:60]!r}; expected {expected}")
+    shown, share = [floor_figures(row["threshold"]), repr(row["threshold"])], _share_of(row)
+    words, source = _without_note(row["sentence"][match.end() :]), _source_of(record)
+    if QUESTIONS[record["question"]].takes("strata") and (strata := _FROM_STRATA.match(words)):
+        of_file = source if source == _IN_SAMPLE or _parts(strata[1]) == _parts(source) else strata[1]
+        words = words.replace(strata[1], of_file, 1)
+    task, quantities = new_task_from(source), _quantities(record)
+    said = [f"on {task}, the {quantity} is at least {each} {share}" for quantity in quantities for each in shown]
     if words not in said:
         raise ValueError(f"its sentence says {words!r}, but its numbers say that {said[0]}; expected them to agree")
+    return f"{group}, {words}" if group else words
 
 
-def _new_tasks(record: Mapping[str, Any], words: str) -> list[tuple[str, str]]:
-    """The tasks and the quantity of an entry, in words, for expected returns and for probabilities of success."""
-    question = QUESTIONS[record["question"]]
-    source = REWEIGHTED if question.has_weights else SAMPLED
-    if question.takes("strata") and (match := _FROM_STRATA.match(words)):  # which no other entry names
-        source = match[1]
-    return [(new_task_from(source), each) for each in (EXPECTED_RETURN, PROBABILITY_OF_SUCCESS)]
+def _group_of(record: Mapping[str, Any]) -> str:
+    """The condition on the rows of a group, as sentences name it; empty for none."""
+    group = ((record.get("data") or {}).get("roles") or {}).get("group", "")
+    return f"where {quoted_condition(group)}" if group else ""
+
+
+def _share_of(row: Mapping[str, Any]) -> str:
+    """The share of new tasks in a row, in words."""
+    if row.get("safety_upper") is not None:
+        return f"with a probability between {floor_to(row['safety'], 4)} and {ceil_to(row['safety_upper'], 4)}"
+    return f"with probability at least {floor_to(row['safety'], 4)}"
+
+
+def _source_of(record: Mapping[str, Any]) -> str:
+    """The distribution of new tasks, by the settings of an entry: which strata the sample has, no setting says."""
+    question, texts = QUESTIONS[record["question"]], record["settings"].get(FREQUENCIES.name)
+    if not question.takes("strata"):  # which no other entry names
+        return REWEIGHTED if question.has_weights else SAMPLED
+    given = frequencies_of(texts)
+    return in_words([*given], np.asarray([*given.values()]) / sum(given.values()), True) if given else _IN_SAMPLE
+
+
+def _parts(strata: str) -> list[str]:
+    """The strata that words name, in whichever order: a file's are in that of the tasks."""
+    return sorted(re.split(", | or ", strata))
+
+
+def _quantities(record: Mapping[str, Any]) -> list[str]:
+    """What is at least the threshold, in words; both where nothing says which, of returns from 0 to 1."""
+    if has_successes(record):
+        return [PROBABILITY_OF_SUCCESS]
+    is_known = record.get("data") is not None and "rollouts" not in record
+    may_succeed = not is_known and record["settings"].get("support") == [0, 1]
+    return [EXPECTED_RETURN, PROBABILITY_OF_SUCCESS] if may_succeed else [EXPECTED_RETURN]
 
 
 def has_successes(record: Mapping[str, Any]) -> bool:
@@ -189,8 +226,12 @@ def _claim(rows: list[Any], delta: float, threshold: float | None, *, together: 
             f"at the threshold {shown} the risk is {row['epsilon']:g}; expected one in (0, 1): "
             "a claim about no task, or about all, is not monitored"
         )
-    words = re.sub(r"(?<=\d)\.? \([^()]*\)\.?$", "", row["sentence"].split(": ", 1)[-1]).rstrip(".")
+    words = _without_note(row["sentence"].split(": ", 1)[-1])
     return MonitoredClaim(row["threshold"], row["epsilon"], any_fails, words)
+
+
+def _without_note(sentence: str) -> str:
+    return re.sub(r"(?<=\d)\.? \([^()]*\)\.?$", "", sentence).rstrip(".")
 
 
 def _chosen(rows: list[Any], threshold: float | None) -> Mapping[str, Any]:

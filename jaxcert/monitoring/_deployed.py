@@ -28,6 +28,8 @@ def deployed_tasks(
     and refused in any other. ``certified``: what the certificate's file says about its returns, their columns and the
     picked rows; empty if unknown.
     """
+    if roles.unfinished not in (None, low := support[0]):
+        raise ValueError(f"unfinished is {roles.unfinished:g}; expected {low:g}, the worst return that is possible")
     begin = content.lstrip(_BEFORE)
     if not begin:
         return []

@@ -156,7 +156,7 @@ def _with_prospects(found: Advice, certificate: Certificate, law: np.ndarray, m:
             (first, second), *others = sizes
             words = [f"{first:,} new task{'s' * (first > 1)} × {second:,} trial{'s' * (second > 1)}"]
             about = ", or ".join([*words, *(f"{size:,} × {more:,}" for size, more in others)])
-            said = f"For {wish_of(found.safety)} with power {_OFTEN}: about {about}"
+            said = f"For {wish_of(found.safety)} with power {_OFTEN}: about {about}, if they are like these"
         said += "" if tasks else f"; more tasks × {m} trials approach {floor_to(max(limit, 0.0), 2)}"
         said += "" if enough else f"; {how_many(n, 'task')} × more trials approach {floor_to(float(of_many.max()), 2)}"
     return dataclasses.replace(

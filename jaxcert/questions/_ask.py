@@ -35,7 +35,7 @@ def ask(
     for place, each in enumerate(data[:count]):
         support = metrics[of_files[place]] if metrics else options.get("support")
         _check_support(each, support, options.get("bound"))
-        _check_finished(each, support, complete=bool(options.get("complete")))
+        check_finished(each, support, complete=bool(options.get("complete")))
     if num_policies == 2:
         check_others_finished(data[1:count:2])
     if len(data) > 1:
@@ -61,7 +61,7 @@ def _check_support(data: Returns, support: Any, bound: str | None) -> None:
         check_returns(data.returns, *ends, data.where, binary=binary, place_of=data.place_of)
 
 
-def _check_finished(data: Returns, support: Any, *, complete: bool) -> None:
+def check_finished(data: Returns, support: Any, *, complete: bool) -> None:
     """Raise ValueError for unfinished rollouts that count as another return than the worst, or at an upper end."""
     if not (isinstance(data, ReturnsFile) and data.num_unfinished):
         return

@@ -303,7 +303,8 @@ def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction | No
         block = {**begun, place: outcome}
         kept.append((i, left, {}, block) if len(block) == len(left) else (i, left, block, None))
     blocks = [done for *_, done in kept if done is not None]
-    return declared, [tuple(map(block.get, range(len(names)))) for block in blocks], touched
+    pairs = [tuple(map(block.get, range(len(names)))) for block in blocks]
+    return {**declared, "left": kept[-1][1]}, pairs, touched
 
 
 def shown(declared: Any, pairs: list[tuple], lost: set[int]) -> list[tuple[int, int, int]]:
@@ -334,6 +335,14 @@ def shown(declared: Any, pairs: list[tuple], lost: set[int]) -> list[tuple[int, 
     return found
 
 
+def told_names(declared: Any, num_pairs: int, found: list[tuple[int, int, int]]) -> list[str]:
+    """The names of the policies; of blinded ones their labels, while another trial of them may be evidence."""
+    most, decided = declared["max_pairs"], [{*both} for _, *both in found]
+    is_over = most is not None and num_pairs >= exact_number(most)
+    is_over = is_over or all({*both} in decided for both in combinations(declared["left"], 2))
+    return [*map(base.quoted, declared["policies" if is_over else "labels"])]
+
+
 def confidence_of(declared: Any) -> str:
     """1 - delta, rounded down."""
     return f"{_ROUNDED_DOWN.subtract(1, Decimal(declared['delta'])):f}"
@@ -342,19 +351,21 @@ def confidence_of(declared: Any) -> str:
 def check_pairs(content: bytes) -> Iterator[str]:
     """The conclusion that a log of pairs proves, in words; ValueError for an altered log."""
     declared, pairs, touched = read_pairs(content)
-    names = [*map(base.quoted, declared["policies"])]
+    answers = [("", shown(declared, pairs, set()))]
+    if touched:
+        answers = [(f" {_OF_KEPT}", answers[0][1]), (f" {_OF_LOST}", shown(declared, pairs, touched))]
+    names = told_names(declared, len(pairs), answers[0][1])
     noun = "pairs" if len(names) == 2 else "blocks"
     what = "succeeds more often than" if declared["successes"] is True else "has a larger expected score than"
     margin = "" if exact_number(declared["margin"]) == 0 else f", by more than {declared['margin']}"
-    for lost in [set(), touched] if touched else [set()]:
-        found = shown(declared, pairs, lost)
-        held = "" if not touched else f" {_OF_LOST if lost else _OF_KEPT}"
+    for held, found in answers:
         if not found:
             none = "neither is shown to be better" if len(names) == 2 else "none is shown to be better"
             yield f"nothing is proven: {none} in {len(pairs)} {noun}{held}."
             continue
         confidence = confidence_of(declared)
-        claims = ", and ".join(f"{names[better]} {what} {names[worse]}{margin}" for _, better, worse in found)
+        said = sorted(f"{names[better]} {what} {names[worse]}{margin}" for _, better, worse in found)
+        claims = ", and ".join(said)  # in an order that reveals no blinded policy
         yield f"proven after {max(found)[0]} {noun}: with confidence {confidence}, on new scenes {claims}{held}."
 
 

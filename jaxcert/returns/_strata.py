@@ -69,7 +69,7 @@ def stratified(
     # Up: two quotients.
     each = np.ones(len(labels)) if even else wanted / sampled * (1 + 2.0**-50)
     texts = tuple(f"{label}={frequency!r}" for label, frequency in given.items())
-    return Weighted(returns, each[place], float(each.max()), _in_words(labels, wanted, bool(given)), texts, bool(even))
+    return Weighted(returns, each[place], float(each.max()), in_words(labels, wanted, bool(given)), texts, bool(even))
 
 
 def frequencies_of(given: Mapping[Any, float] | Sequence[str] | None) -> dict[str, float]:
@@ -131,7 +131,7 @@ def _in_order(labels: Sequence[str], given: Mapping[str, float]) -> np.ndarray:
     return found / found.sum()
 
 
-def _in_words(labels: Sequence[str], frequencies: np.ndarray, are_given: bool) -> str:
+def in_words(labels: Sequence[str], frequencies: np.ndarray, are_given: bool) -> str:
     """The strata of new tasks and their frequencies, in words."""
     are_equal, names = np.ptp(frequencies) == 0, [quoted(label[:_LONGEST]) for label in labels]
     if len(labels) > _MOST_NAMED or len({*names}) < len(names):

@@ -91,7 +91,8 @@ class DeclaredPairs(NamedTuple):
                 f"policies are {self.policies!r:.120}, which look alike; expected names to tell them apart"
             )
         blind = _BLIND[: len(self.policies)]
-        if self.is_blinded and (sorted(self.labels) != sorted(blind) or {*self.policies} & {*blind}):
+        alike = {*map(closely, self.policies)} & {*map(closely, blind)}
+        if self.is_blinded and (sorted(self.labels) != sorted(blind) or alike):
             others = f"expected {enumerated(blind)}, for policies with other names"
             raise ValueError(f"labels are {', '.join(self.labels)}; {others}")
         if self.successes and self.support != (0, 1):

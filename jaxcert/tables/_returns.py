@@ -4,7 +4,7 @@ import dataclasses
 import os
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxcert.returns._labels import quoted_condition
 from jaxcert.returns._prepared import as_successes
-from jaxcert.tables._entries import decoded
+from jaxcert.tables._entries import closely, decoded, is_name
 from jaxcert.tables._roles import Columns, Condition, Roles, parts_of
 
 AT_RANDOM = (
@@ -21,6 +21,8 @@ AT_RANDOM = (
 )
 OF_COUNTS = "certificates hold only if the number of trials of a task does not depend on their outcomes"
 _USUAL = Roles()
+# What an address asks for, which may hold keys.
+_QUERY = re.compile(r"(://[^?#]*)[?#].*", re.DOTALL)
 # What stands before the last part of a path, and of an address with user and host; a home.
 _PLACE = re.compile(r".*[/\\]|^\S+@[^\s:]+:|^~\S*$", re.DOTALL)
 
@@ -201,9 +203,9 @@ class ReturnsFile(Returns):
         tasks = () if self.columns is None else self.columns.task.split(",")
         found = parts_of(condition, "|".join([*map(re.escape, tasks), ".*(?=!=)", ".*?"]))
         name, sign, entries = found or Condition(condition, "!=", ())
-        if name.strip() in tasks or sign == "!=":
-            return f"some {'tasks' if name.strip() in tasks else 'rows'} by {name.strip()}"
-        last_parts = ",".join(_PLACE.sub("", decoded(each)) for each in entries)
+        if (of_tasks := label_tasks(entries, {name.strip()}, [self])) or sign == "!=":
+            return f"some {'tasks' if of_tasks else 'rows'} by {name.strip()}"
+        last_parts = ",".join(_PLACE.sub("", _QUERY.sub(r"\1", decoded(each))) for each in entries)
         return f"where {quoted_condition(f'{name} {sign} {last_parts}')}"  # the certificate states it
 
     @property
@@ -228,6 +230,14 @@ class ReturnsFile(Returns):
         picked = self.roles.picked
         found = {"roles": {**picked, "where": list(self.roles.where)}} if picked else {}
         return found if self.folder is None else {"folder": self.folder}
+
+
+def label_tasks(entries: Iterable[str], columns: Collection[str | None], files: Sequence[ReturnsFile]) -> bool:
+    """Whether entries of columns are labels of tasks, or parts of them; numbers coincide, unless all do."""
+    parts = {part for file in files if file.columns for part in (file.columns.task, *file.columns.task.split(","))}
+    labels = {label for file in files for label in file.tasks.tolist()}
+    named = {closely(part) for label in filter(is_name, labels) for part in (label, *label.split(", "))}
+    return bool(parts & {*columns} or {*map(closely, entries)} & named or {*entries} >= {*map(str, labels)})
 
 
 def names_of(data: Sequence[ReturnsFile]) -> list[str]:

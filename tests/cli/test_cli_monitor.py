@@ -2,11 +2,13 @@
 
 import hashlib
 import io
+import json
 import os
 import shutil
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from cli_harness import command, refused, session
 
 import jaxcert
 from jaxcert.monitoring import Monitor, claim_of
-from jaxcert.report import certificate_record, write_certificates
+from jaxcert.report import certificate_record, document_digest, write_certificates
 
 NOTHING_READ = "warning: no episode was read from standard input\n"
 OWN = ("--threshold", 0.5, "--epsilon", 0.1, "--successes", "--complete")
@@ -222,6 +224,8 @@ STEPS = "".join(f"{i},1,{i * 3 + j},{150 + 50 * j + i},{10**400}\n" for i in ran
 SENT = [
     (RETURNS, "task,return\na,pass\n", 2, 0, [A_NUMBER]),
     (RETURNS, '{"task": "a", "return": true}\n', 2, 0, [A_NUMBER]),
+    ((*RETURNS, "--unfinished", 0), "task,return\na,900\nb,error\n", 0, 2, []),
+    ((*RETURNS, "--unfinished", 900), "task,return\na,900\nb,error\n", 2, 0, ["is 900; expected 0, the worst return"]),
     (
         (*OWN, "--value", "failed"),
         "task,failed\na,yes\nb,yes\n",
@@ -310,6 +314,26 @@ def test_an_input_of_what_is_not_certified_is_told(certified, stream, tmp_path, 
     status, _, err = command("monitor", certified, "--state", tmp_path / "m", "--complete", *value)
     assert (status, err.startswith(message), bool(err)) == (2 if "error" in message else 0, True, bool(message)), err
     assert len(Monitor(tmp_path / "m").rows) == (0 if "error" in message else 3)
+
+
+def test_a_claim_about_a_group_names_it(stream, there):
+    """Refused are a group that the file does not pick, one that its sentence does not name, and another quantity."""
+    rows = [f"k{i},{j},push: it,1" for i in range(40) for j in range(5)]
+    Path("t.csv").write_text("\n".join(["task,trial,kind,success", *rows, ""]))
+    stream("task,success\n" + "".join(f"n{i},1\n" for i in range(3)))
+    session("""
+        certify t.csv --by kind --threshold 0.5 --delta 0.1 --json c.json
+        monitor c.json --state m --complete -> the claim that where kind = "push: it", on a new task from the same
+    """)
+    for told, old, new in (
+        ("its group is 'kind = all', which is not among", '"group": "kind = push: it"', '"group": "kind = all"'),
+        ("by its delta, and where kind = ", ', where kind = \\"push: it\\"', ""),
+        ("expected them to agree", "probability of success", "expected return"),
+    ):
+        document = json.loads(Path("c.json").read_text().replace(old, new))
+        document["digest"] = document_digest(document)
+        Path("d.json").write_text(json.dumps(document))
+        session(f"monitor d.json --state n --complete => {told}")
 
 
 def test_a_monitor_is_declared(stream, tmp_path):

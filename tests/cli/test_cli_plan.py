@@ -119,6 +119,12 @@ def test_unfinished_rollouts_of_a_pilot_count_as_the_worst_when_it_is_said(folde
         plan whole.json {given} --against cut.json --unfinished 0 => The worst return of B's unfinished rollouts
         plan --delta 0.05 --unfinished 0 => --unfinished is given, which a table (without PILOT)
     """)
+    rows = [f"{i},{j},{'' if j else 9},{j}" for i in range(20) for j in range(4)]
+    Path("t.csv").write_text("\n".join(["task,trial,score,hits", *rows, ""]))
+    session("""
+        plan t.csv --value score --support 0 10 --threshold 5 --delta 0.05 --unfinished 9 => expected 0, the worst
+        plan t.csv --requirement 'score >= 5 in 0 10' --delta 0.05 --unfinished 0 => expected a file in which all
+    """)
 
 
 def test_a_plan_says_how_many_tasks_to_draw_from_each_stratum():

@@ -97,6 +97,7 @@ def test_a_sentence_that_its_numbers_do_not_say_is_refused():
             "a new task": "any task",
             "at least": "at least 3",
             "expected return": "return",
+            "the expected return": "the probability of success",
             "distribution": "distribution or any other",
             "probability": "probability 0.9, and",
         }.items():
@@ -109,6 +110,26 @@ def test_a_sentence_that_its_numbers_do_not_say_is_refused():
             claim_of_record({**record, "rows": [{**row, "epsilon": 0.01}]})
 
 
+def test_what_is_watched_follows_from_the_settings_of_a_file():
+    """Its sentence names strata that no setting knows, or in another order; others than the settings' are refused."""
+    given, labels = ["c=0.7", "a, the b=0.3"], ["a, the b", "c"] * 30
+    for frequencies, source in (
+        (given, 'c (0.7) or "a, the b" (0.3)'),
+        (None, "strata as frequent as in the sample"),
+        (["a, the b=0.5", "c=0.5"], '"a, the b" or c, each as likely'),
+    ):
+        found = jaxcert.certify_stratified(RETURNS, 200.0, strata=labels, frequencies=frequencies, **SETTINGS)
+        record = certificate_record(found, support=(0, 1000))
+        assert claim_of_record(record).words.startswith(f"on a new task from {source}, the expected return is at least")
+        (row,) = record["rows"]
+        forged = {**row, "sentence": row["sentence"].replace("from", "from every task in the world,")}
+        if frequencies:
+            with pytest.raises(ValueError, match=r"its numbers say that on a new task from .* expected them to agree"):
+                claim_of_record({**record, "rows": [forged]})
+        else:
+            assert "world" not in claim_of_record({**record, "rows": [forged]}).words
+
+
 def test_the_other_questions_are_refused_in_words():
     shares = {name for name, each in QUESTIONS.items() if {"threshold", "epsilon"} <= set(each.rows.columns)}
     monitored = shares - {"episode"}
@@ -118,6 +139,7 @@ def test_the_other_questions_are_refused_in_words():
     words = dict.fromkeys(monitored, f"on a new task from the same distribution, {reached}")
     between = words["interval"].replace("probability at least 0.9000", "a probability between 0.9000 and 0.9500")
     words["weighted"] = words["weighted"].replace("same", "reweighted")
+    words["stratified"] = words["stratified"].replace("the same distribution", "strata as frequent as in the sample")
     row = {"threshold": 0.5, "epsilon": 0.1, "safety": 0.9, "sentence": "With confidence 0.95: it is."}
     for name, question in QUESTIONS.items():
         record = {"question": name, "settings": {"delta": 0.05}, "rows": [row]}

@@ -62,7 +62,8 @@ def test_how_many_tasks_or_trials_is_answered_with_both_numbers():
     [advice] = advise(found, support=(0, 1), num_rollouts=4, safety=0.8)
     assert advice.tasks_likely > 60
     assert advice.rollouts_likely > 4
-    assert str(advice).endswith(f"about {advice.tasks_likely:,} new tasks × 4 trials, or 60 × {advice.rollouts_likely}")
+    both = f"about {advice.tasks_likely:,} new tasks × 4 trials, or 60 × {advice.rollouts_likely}"
+    assert str(advice).endswith(f"{both}, if they are like these")
     sizes = (60, advice.rollouts_likely), (advice.tasks_likely, 4), (60, 20)
     trials, tasks, too_few = (
         np.mean(np.asarray(simulate(PASSED, design, delta=0.05, threshold=0.5, num_repeats=300).safety) >= 0.8)

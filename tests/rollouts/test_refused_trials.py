@@ -45,6 +45,7 @@ pytest.importorskip("filelock")
             "policies hold '\u2800'; expected labels of printable characters, at most",
         ),
         (WINS, {"policies": ["X", "b"], "blinded": True}, "expected X and Y, for policies with other names"),
+        (WINS, {"policies": ["x", "y"], "blinded": True}, "expected X and Y, for policies with other names"),
         (WINS, {"delta": [0.1]}, "delta has shape (1,); expected one number"),
         (WINS, {"support": (0.0,)}, "support is (0.0,); expected two numbers (a, b)"),
         (WINS, {"max_pairs": 0}, "max_pairs is 0; expected a whole number of at least 1"),
