@@ -12,9 +12,9 @@ from jax.typing import DTypeLike
 from jaxcert._extras import import_extra
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import MOST, Histogram
-from jaxcert.tables._content import in_file
 from jaxcert.tables._doubts import judge, tell, told_of
 from jaxcert.tables._entries import check_spelling
+from jaxcert.tables._files import in_file
 from jaxcert.tables._label_doubts import ask_about_labels, check_tasks
 from jaxcert.tables._names import name_several
 from jaxcert.tables._outcome_doubts import BY_NAME, Outcomes
@@ -85,15 +85,14 @@ def read_summary(
     files = Files(folder, task, value, across)
     layout, successes = files.layout, files.layout.values == "booleans"
     empty = _empty(folder, support, num_bins, dtype, successes)
-    places, tally = {}, Tally(empty)  # of labels, in the order in which they first appear
+    tally = Tally(empty)
     with told_of(f"{folder}: ", strict, stacklevel=4):
         for tasks, values in files.batches((float(empty.low), float(empty.high))):
-            found = [places.setdefault(label, len(places)) for label in tasks.listed()]
-            tally.add(np.asarray(found, np.int64)[tasks.places], values)
+            tally.add(tasks, values)
         with in_file(folder):
-            if not places:
+            if not files.places:
                 raise ValueError("has no rows, expected one per rollout")
-            found = np.asarray([*places], np.int64 if layout.tasks == "integers" else object)
+            found = np.asarray([*files.places], np.int64 if layout.tasks == "integers" else object)
             check_labels(found.tolist(), layout.columns.task)
             check_spelling(found, f"column {layout.columns.task} holds")
             values = np.ones(1, bool) if successes else np.full(1, np.nan)

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert._files import check_output, check_suffix, whole_file
 from jaxcert._types import Array
 from jaxcert.returns._labels import check_printable
 from jaxcert.tables._arrays import array_names, read_arrays, whole_array
 from jaxcert.tables._coded import coded
-from jaxcert.tables._content import content_of, damage_told, in_file, parsed
 from jaxcert.tables._doubts import WORDS, judge, listed, tell, words_in
 from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
+from jaxcert.tables._files import check_output, check_suffix, content_of, damage_told, in_file, parsed, whole_file
 from jaxcert.tables._label_doubts import ask_about_labels
 from jaxcert.tables._names import may_tell_tasks, tells
 from jaxcert.tables._outcome_doubts import BY_NAME, Outcomes, pasted

@@ -10,8 +10,8 @@ from typing import Any
 from jaxcert._extras import import_extra
 from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._coded import as_objects, coded, crossing, of_series
-from jaxcert.tables._content import content_of, in_file
 from jaxcert.tables._doubts import WORDS, tell
+from jaxcert.tables._files import content_of, in_file
 from jaxcert.tables._label_doubts import ask_about_trials_of
 from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, stems_of, tells
 from jaxcert.tables._outcomes import as_totals
