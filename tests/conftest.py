@@ -24,7 +24,7 @@ hypothesis.settings.load_profile("repeatable")
 
 
 # What is tested as users compile it: where last bits matter, what is compiled, and what computes for long.
-EXACT = ("numerics/", "tasks/test_zones")
+EXACT = ("numerics/", "cli/test_kept_programs", "tasks/test_zones")
 EXACT += tuple(
     f"certificates/test_{name}"
     for name in ("anytime", "batch_independence", "corners", "coverage", "epsilon_reference", "shifted_epsilon")

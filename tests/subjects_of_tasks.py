@@ -10,7 +10,7 @@ from subject import KEYS, Subject
 from jaxcert import rollouts
 from jaxcert.baselines import interval_mdp
 from jaxcert.tasks import bridge_world, simple_grid
-from jaxcert.tasks.bridge_world._environment import BridgeWorld
+from jaxcert.tasks.bridge_world._world import BridgeWorld
 
 TASKS = {
     "sample_tasks": Subject(lambda key: simple_grid.ENV.sample_tasks(key, 5), (KEYS[0],), (KEYS[1],)),

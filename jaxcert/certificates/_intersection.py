@@ -189,8 +189,8 @@ def _weighed(metrics: list[Metric], alpha: jax.Array, delta: jax.Array, least: j
     wealth, first = jnp.stack([each.astype(delta.dtype) for each in wealth], axis=-3), metrics[0].sample
     all_valid = jnp.all(jnp.stack(valid), axis=0)
     there = in_front(all_valid, first.num_tasks)
-    settings = _row(metrics), alpha, delta, least, there, first
-    fields = fields_of_evidence(jnp.min(wealth, axis=-3), all_valid, jnp.zeros_like(delta), *settings)
+    settings = jnp.zeros_like(delta), _row(metrics), alpha, delta, least, there
+    fields = fields_of_evidence(first, jnp.min(wealth, axis=-3), all_valid, *settings)
     missed = ~(wealth[..., 0] > 1) & there[..., None, :]
     fields = _as_one(fields)
     return fields | {"missed": missed, "num_good": jnp.zeros_like(fields["num_valid"])}

@@ -99,30 +99,22 @@ def count_evidence(
     """From the evidence of each task, whose weight is alpha."""
     wealth, valid = evidence(sample, thresholds)
     there = in_front(valid, sample.num_tasks) if sample.padded else None
-    return fields_of_evidence(wealth, valid, sample.low, thresholds, alpha, delta, least, there, sample)
+    return fields_of_evidence(sample, wealth, valid, sample.low, thresholds, alpha, delta, least, there)
 
 
 def fields_of_evidence(
-    wealth,
-    valid,
-    low,
-    thresholds,
-    alpha,
-    delta,
-    least: Numeric = 0.0,
-    there: Any = None,
-    weighted: Sample | None = None,
+    sample: Sample, wealth, valid, low, thresholds, alpha, delta, least: jax.Array, there: Any
 ) -> dict[str, Any]:
     """The fields of certificates, from e-values [..., n, t] and masks [..., n] of the tasks that are valid and
-    present; ``weighted``: a sample with the weights of the tasks, if they have any.
+    present; the tasks of the sample may have weights.
     """
-    if weighted is None or weighted.weights is None:
+    if sample.weights is None:
         epsilon = soft_epsilon(wealth, alpha, delta, least, there)
     else:
-        valid = valid & ratios_of(weighted)[1]
+        valid = valid & ratios_of(sample)[1]
         wealth = jnp.where(valid[..., None], wealth, 0)
         share, smallest = shares(wealth, alpha, least)
-        epsilon = weighted_epsilon(share, weighted, alpha, delta, smallest)
+        epsilon = weighted_epsilon(share, sample, alpha, delta, smallest)
         # If there is no evidence, as for refuted returns, the weights certify nothing.
         epsilon = jnp.where(jnp.any(wealth > 0, axis=-2), epsilon, 1.0)
     there = jnp.ones(valid.shape, bool) if there is None else there

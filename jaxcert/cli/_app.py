@@ -16,7 +16,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import jaxcert
-from jaxcert._files import check_output, unreadable
 
 # Each is the function `command` of its own module, which is imported, with JAX, when the command runs or prints help.
 _COMMANDS = (
@@ -82,6 +81,8 @@ def execute(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
+        from jaxcert.tables._files import unreadable  # with JAX, which listing the commands does not need
+
         return _fail(str(error if error.filename is None else unreadable(error.filename, error)), 2)
     except ValueError as error:
         return _fail(str(error), 2)
@@ -144,6 +145,8 @@ def typed_among(options: Sequence[str]) -> list[str]:
 
 def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None:
     """Raise ValueError for files that cannot be written, that exist, or that the command uses otherwise."""
+    from jaxcert.tables._files import check_output  # with JAX, as each command that writes
+
     check_distinct(*inputs, *outputs)
     for path in (path for _, path in outputs if path is not None):
         check_output(path)

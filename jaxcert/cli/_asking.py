@@ -145,9 +145,10 @@ def with_asking(questions: dict[str, Question], **changes: Any) -> Callable[[Com
 
     def asking(given: dict[str, Any]) -> Asking:
         refuse_both("--suite", "--sampled")
-        own = {name: given.pop(name) for name in Asking._fields if name in given}
+        own = {name: x for name, x in given.items() if name in Asking._fields}
         # A flag that is not set counts as no option; 0 counts as one, which may be refused.
-        return Asking(**own, options={name: x for name, x in given.items() if x is not None and x is not False})
+        others = {name: x for name, x in given.items() if name not in own and x is not None and x is not False}
+        return Asking(**own, options=others)
 
     return taking("asking", added, asking)
 

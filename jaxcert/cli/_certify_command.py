@@ -85,10 +85,6 @@ class Locked(NamedTuple):
     path: Path
     protocol: Protocol
 
-    def check(self, found: Mapping[str, Any]) -> None:
-        """Raise ValueError for settings or facts, by their names, that are not the protocol's."""
-        self.refuse(self.protocol.contradictions(found))
-
     def refuse(self, differences: Sequence[str]) -> None:
         """Raise ValueError if anything differs from the protocol."""
         if differences:
@@ -96,13 +92,14 @@ class Locked(NamedTuple):
 
     def settle(self, asking: Asking) -> Asking:
         """The protocol's question and settings; a contradiction is an error."""
-        self.check({"thresholds": asking.threshold, "safeties": asking.safety, **asking.settled})
+        found = {"thresholds": asking.threshold, "safeties": asking.safety, **asking.settled}
+        self.refuse(self.protocol.contradictions(found))
         settled = {name: getattr(self.protocol, name) for name in SETTLED}
         return asking._replace(threshold=self.protocol.thresholds, safety=self.protocol.safeties, **settled)
 
     def roles(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The roles of columns, which an option must not contradict."""
-        self.check({name: given[name] for name in _COLUMNS})
+        self.refuse(self.protocol.contradictions({name: given[name] for name in _COLUMNS}))
         picked = [f"--{name}" for name in _NOT_LOCKED if given[name]]
         self.refuse([f"{' and '.join(picked)} given, which a protocol does not lock"] if picked else [])
         return {**given, **{name: given[name] or getattr(self.protocol, name) for name in _COLUMNS}}

@@ -89,8 +89,8 @@ def print_leaderboard(request: Request, outputs: Outputs, read: Callable[..., An
     found = _certified(board, asking)
     outputs.write(
         document=lambda: leaderboard_document(found),
-        axes=lambda: outputs.draw_rows(found),
-        page=functools.partial(write_several, found=found),
+        axes=lambda: outputs.draw_rows(found.shown),
+        page=lambda path, **how: write_several(path, found.shown, **how),
         names=found.names,
         data=found.data,
     )

@@ -18,7 +18,7 @@ from jaxcert.questions._settings import completed
 from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import check_certifiable
 from jaxcert.returns._strata import frequencies_of
-from jaxcert.tables._content import content_of
+from jaxcert.tables._files import content_of
 
 _ASKED = askable(1)
 

@@ -29,7 +29,7 @@ from jaxcert.monitoring._deployed import deployed_tasks
 from jaxcert.monitoring._monitor_declared import as_declared, check_same
 from jaxcert.report import document_digest, read_certificate
 from jaxcert.report._recorded_files import recorded_roles
-from jaxcert.tables._content import content_of, in_file
+from jaxcert.tables._files import content_of, in_file
 from jaxcert.tables._roles import Roles
 
 # The roles of columns that are none of deployed episodes.

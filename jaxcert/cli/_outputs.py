@@ -1,4 +1,4 @@
-"""The files that a command writes: they are checked before any computation and written after it."""
+"""The outputs of a command: files, which are checked before any computation and written after it, and then text."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxcert._extras import import_extra
-from jaxcert._files import check_suffix, write_whole
 from jaxcert.certificates import confidence
 from jaxcert.cli import _console
 from jaxcert.cli._app import Named, check_outputs
@@ -24,14 +23,14 @@ from jaxcert.report import (
     write_report,
 )
 from jaxcert.report._exact_check import check_witnessed
-from jaxcert.report._groups import Groups
-from jaxcert.report._leaderboard import Leaderboard
+from jaxcert.report._several import Several
 from jaxcert.report.html._several_page import write_several
 from jaxcert.report.plots._axes import check_figure_path, drawing
 from jaxcert.report.plots._curve_plots import curve_or_rows
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._entries import decoded
+from jaxcert.tables._files import check_suffix, write_whole
 from jaxcert.tables._returns import label_tasks
 
 # What begins as a path or an address does, at a word or after a colon, ends as the path of a file, or has two slashes.
@@ -118,7 +117,7 @@ class Outputs(NamedTuple):
         if self.to_stdout:
             print(document_text(document()), end="")
 
-    def draw_rows(self, found: Groups | Leaderboard, ax: Any = None) -> Any:
+    def draw_rows(self, found: Several, ax: Any = None) -> Any:
         """A row for each name."""
         title = f"{self.title or found.title}: certified with confidence {confidence(found.delta)}"
         return plot_intervals(found.intervals, title=title, ax=ax, **found.axis)
@@ -203,18 +202,18 @@ def _records(answer: Answer, *, witness: bool) -> list[dict[str, Any]]:
 
 def _axes(request: Request, outputs: Outputs, answers: Mapping[str, Answer]) -> Any:
     """The curve of each group with the asked points, or a row for each name if there is no curve."""
-    shown, found = [pair for each in answers.values() for pair in each.answered], groups_of(request, answers)
+    shown, (first, *_) = [pair for each in answers.values() for pair in each.answered], answers.values()
     with drawing(None) as ax:
         if any(not question.has_curve for question, _ in shown) or len(shown) == len(answers) > 1:
-            return outputs.draw_rows(found, ax)
+            return outputs.draw_rows(groups_of(request, answers), ax)
         curves = {}
-        for name, each in zip(found.names, answers.values(), strict=True):
-            label = name or ", ".join(_console.settings_words(each.certificates))
+        for name, each in answers.items():
+            label = f"{request.by} = {name}" if request.by else ", ".join(_console.settings_words(each.certificates))
             curves[label] = curve_or_rows(each.data, next(iter(each.certificates.values())), each.settings)
         points = [pair for _, c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
-        tasks = "" if len(curves) > 1 else f", {len(found.data[0].tasks)} tasks"
-        title = f"{outputs.title or found.title}{tasks}"
-        return plot_certificates(curves, points=points, title=title, policies=found.policies, ax=ax)
+        tasks = "" if len(curves) > 1 else f", {len(first.data[0].tasks)} tasks"
+        title = outputs.title or " against ".join(first.policies) or first.data[0].path.name
+        return plot_certificates(curves, points=points, title=f"{title}{tasks}", policies=first.policies, ax=ax)
 
 
 def _write_page(answer: Answer, path: Path, *, names: bool, **how: Any) -> None:

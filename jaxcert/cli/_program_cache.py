@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import platformdirs
 
-from jaxcert.numerics._programs import kept_in, read_again
+from jaxcert.cli._kept_programs import kept_in, read_again
 
 # The least recently used programs are deleted first; a `jaxcert certify` takes about 1 MB.
 _MAX_BYTES = 2**28

@@ -21,8 +21,8 @@ from jaxcert.planning import Advice, advise
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.questions._settings import as_stated, settings_of
-from jaxcert.report._groups import Groups
 from jaxcert.report._in_words import MOST_REASONS
+from jaxcert.report._several import Several, several_groups
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._readers import policies_of
@@ -201,10 +201,10 @@ def together(request: Request, answers: Mapping[str, Answer]) -> str:
     return f"All {len(answers)} groups together: {sure}{'' if of_one_row else ', in each row of the tables by itself'}."
 
 
-def groups_of(request: Request, answers: Mapping[str, Answer]) -> Groups:
+def groups_of(request: Request, answers: Mapping[str, Answer]) -> Several:
     """The answers to the first question by the names of their groups."""
     question, (first, *_) = request.questions[0], answers.values()
     names = [f"{request.by} = {name}" if request.by else name for name in answers]
-    found = [each.certificates[question.name] for each in answers.values()]
-    files, delta = [each.data for each in answers.values()], float(request.asking.delta or 0)
-    return Groups(question, names, found, files, delta, together(request, answers), first.policies)
+    found = {name: each.certificates[question.name] for name, each in zip(names, answers.values(), strict=True)}
+    files, how = [each.data for each in answers.values()], {"delta": float(request.asking.delta or 0)}
+    return several_groups(question, found, files, policies=first.policies, together=together(request, answers), **how)

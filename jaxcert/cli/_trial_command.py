@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import typer
 
-from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _trial_texts
 from jaxcert.cli._app import refuse_both, typed_among
 from jaxcert.cli._options import argument, flag, in_shell, option, options, several, with_group
@@ -17,6 +16,7 @@ from jaxcert.report.plots._evidence_plot import plot_pairs
 from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._declared import outcomes_of
 from jaxcert.rollouts._paired_trials import open_trials
+from jaxcert.tables._files import check_suffix
 
 # More than anybody tries by hand: a slip of the pen.
 _MOST_TASKS = 10_000

@@ -1,11 +1,8 @@
-"""Claims to monitor: new tasks reach a threshold, according to a certificate, its file, or the user.
-
-It also checks deployed rows against what a certificate's file says about the certified ones.
-"""
+"""Claims to monitor: new tasks reach a threshold, according to a certificate, its file, or the user."""
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,20 +23,11 @@ from jaxcert.questions import QUESTIONS, question_of
 from jaxcert.questions._answers import rows_of, sampled
 from jaxcert.returns._labels import quoted_condition
 from jaxcert.returns._strata import frequencies_of, in_words
-from jaxcert.tables._coded import Coded
-from jaxcert.tables._doubts import ask
-from jaxcert.tables._entries import as_text
-from jaxcert.tables._names import tells
-from jaxcert.tables._picked_rows import as_meant, condition
-from jaxcert.tables._roles import Columns, Roles
 
 _TWO = "the certificate is about the difference of two policies; expected one about one policy"
 
 _FROM_STRATA = re.compile(rf"on a new task from (.+?), the (?:{EXPECTED_RETURN}|{PROBABILITY_OF_SUCCESS}) is at least ")
 _IN_SAMPLE = "strata as frequent as in the sample"
-
-# Names of columns that say nothing of which outcome they hold.
-_ANY_OUTCOME = {"return", "returns", "total_return"}
 
 
 class MonitoredClaim(NamedTuple):
@@ -206,48 +194,6 @@ def has_successes(record: Mapping[str, Any]) -> bool:
     """Whether the returns of a certificate file were successes: by their bound, or their type."""
     data, bound = record.get("data") or {}, record["settings"].get("bound")
     return bound == CLOPPER_PEARSON.name or data.get("dtype") == "bool"
-
-
-def check_certified(
-    data: Mapping[str, Any], columns: Columns, names: Sequence[str], entries: Callable[[Any], Coded]
-) -> None:
-    """Raise ValueError for deployed rows of another column, policy or condition than is certified; ask if unsure.
-
-    ``data``: what the certificate's file says of its returns; ``columns`` are read, ``names`` are others.
-    """
-    known = data.get("columns") or {}
-    for part, read in (("task", columns.task), ("value", columns.value)):
-        if known.get(part) in names and known[part] != Columns().task:
-            raise ValueError(
-                f"the certificate is for the {part} in {known[part]!r:.42}, which these rows also have, but "
-                f"{read!r:.42} is read; expected --{part} {known[part]:.42}"
-            )
-    value = known.get("value", columns.value)
-    if value != columns.value and not {value, columns.value} & _ANY_OUTCOME and not re.search("[/,]", value):
-        ask(
-            f"the certificate is for the values in {value!r:.42}, but {columns.value!r:.42} is read: if this is "
-            "another outcome, the certificate does not cover it"
-        )
-    _check_picked(data.get("roles") or {}, names, entries)
-
-
-def _check_picked(roles: Mapping[str, Any], names: Sequence[str], entries: Callable[[Any], Coded]) -> None:
-    """Compare these rows with those that the certificate selected."""
-    picked = Roles(where=tuple(roles.get("where", ())), policy=roles.get("policy"), only=roles.get("only"))
-    for text in picked.rows_picked:
-        try:
-            name, sign, wanted = condition(text, names)
-        except ValueError:  # of a column that is not among them
-            continue
-        found = [as_text(entry) for entry in entries(name).listed() if entry is not None]
-        meant = as_meant(wanted, found)
-        other = next((each for each in found if (each in meant) == (sign == "!=")), None)
-        if other is None or tells(name).trial:
-            continue
-        told = f"the certificate is for rows with {text!r:.80}, but here {name:.42} is {other!r:.42}"
-        if tells(name).apart or name == picked.policy:
-            raise ValueError(f"{told}; expected only certified rows")
-        ask(f"{told}: if outcomes depend on it, the certificate does not cover these rows")
 
 
 def _check_claims(question: Question) -> None:

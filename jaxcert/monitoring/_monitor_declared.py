@@ -61,7 +61,10 @@ def declare(claim: MonitoredClaim, certificate_sha256: str | None = None, **sett
     test = init(claim.threshold, claim.epsilon, **settings).test
     claim = claim._replace(**{name: float(getattr(claim, name)) for name in _NUMBERS})
     alpha, (low, high) = float(given["alpha"]), map(float, given["support"] or (0, 1))
-    _check_levels(claim, alpha)
+    if not 0 <= claim.delta < 1:
+        raise ValueError(f"delta of its claim is {claim.delta:g}; expected a number in [0, 1)")
+    if not claim.delta + alpha < 1:
+        raise ValueError(f"alpha is {alpha:g}, and delta {claim.delta:g}; expected less than 1 together")
     return Declared(
         claim=claim,
         support=(low, high),
@@ -94,14 +97,6 @@ def as_declared(found: Declared, claim: MonitoredClaim, settings: Mapping[str, A
         own = declare(claim, **{**settings, "complete": True, "certificate_sha256": found.certificate_sha256})
         check_same(found, own._replace(claim=claim)._asdict())
     return found
-
-
-def _check_levels(claim: MonitoredClaim, alpha: float) -> None:
-    """Raise ValueError for a delta that is no probability, or that leaves no confidence beside alpha."""
-    if not 0 <= claim.delta < 1:
-        raise ValueError(f"delta of its claim is {claim.delta:g}; expected a number in [0, 1)")
-    if not claim.delta + alpha < 1:
-        raise ValueError(f"alpha is {alpha:g}, and delta {claim.delta:g}; expected less than 1 together")
 
 
 def check_same(declared: Declared, given: dict[str, Any]) -> None:

@@ -92,6 +92,7 @@ def advance(state: MonitorState, score: jax.Array, fine: jax.Array) -> MonitorSt
     )
 
 
+@jax.jit
 def evidence(state: MonitorState) -> Evidence:
     """Evidence of the tasks so far against the claim.
 
@@ -107,21 +108,16 @@ def evidence(state: MonitorState) -> Evidence:
         >>> bool(found.alarm), int(found.num_tasks)
         (False, 0)
     """
-    return _evidence(state)
-
-
-def _first(before: jax.Array, reached: jax.Array, number: jax.Array) -> jax.Array:
-    return jnp.where((before == 0) & reached, number, before)
-
-
-@jax.jit
-def _evidence(state: MonitorState) -> Evidence:
     now, change = (
         jnp.where(state.valid, mixture_down(plus_down(logs, state.log_weights)), -jnp.inf)
         for logs in (state.products, state.sums)
     )
     counts = state.alarm_at, state.change_at, state.num_tasks, state.num_against
     return Evidence(now, change, state.alarm_at > 0, state.change_at > 0, *counts, state.valid)
+
+
+def _first(before: jax.Array, reached: jax.Array, number: jax.Array) -> jax.Array:
+    return jnp.where((before == 0) & reached, number, before)
 
 
 # --- tasks of a file, in blocks -------------------------------------------------------------------------------------

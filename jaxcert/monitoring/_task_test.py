@@ -77,7 +77,9 @@ def prepare_test(
     if kind == SUCCESSES:
         beta, c = _attained(b, epsilon, num_rollouts)
     elif kind == UPPER_BOUND:
-        beta = _level(b, epsilon, a, top, num_rollouts)
+        # Any level that is fixed beforehand is sound, so this need not be rounded.
+        is_few = num_rollouts * (b - a) / (top - a) < _FEW
+        beta = epsilon * jnp.where(is_few, _SHARE_OF_FEW, _SHARE).astype(epsilon.dtype)
     largest = _mean_loss_up(b, epsilon, a, top) if kind == RETURN else _flags_up(epsilon, beta)
     return TaskTest(b, epsilon, a, top, beta, c, largest, valid, kind, num_rollouts)
 
@@ -126,12 +128,6 @@ def _mean_loss_up(b: jax.Array, epsilon: jax.Array, low: jax.Array, high: jax.Ar
     """At least (1 - epsilon) (b - B) + epsilon (b - a), a sum of two nonnegative terms."""
     total = complement_up(epsilon) * (high - b) + epsilon * (high - low)
     return total * (1 + 6 * unit_roundoff(total.dtype))
-
-
-def _level(b: jax.Array, epsilon: jax.Array, low: jax.Array, high: jax.Array, num_rollouts: int) -> jax.Array:
-    """A share of epsilon. Any level that is fixed beforehand is sound, so this need not be rounded."""
-    worth = num_rollouts * (b - low) / (high - low)
-    return epsilon * jnp.where(worth < _FEW, _SHARE_OF_FEW, _SHARE).astype(epsilon.dtype)
 
 
 def _attained(threshold: jax.Array, epsilon: jax.Array, num_rollouts: int) -> tuple[jax.Array, jax.Array]:

@@ -69,27 +69,22 @@ class Advice:
         return self.text
 
 
-def advice_by(
-    most: Callable[[int], float], n: int, sizes: str, threshold: float | None, wanted: float
-) -> Advice | None:
-    """Say that n tasks, of sizes in words, are too few whatever the returns are; None if they could do.
+def of_best_returns(
+    most: Callable[[int], float], n: int, threshold: float | None, wanted: float, returns: str, sizes: str = ""
+) -> Advice:
+    """The highest safety that n tasks certify, and how many the wanted safety needs; without words if they could do.
 
-    ``most``: the most that a number of tasks can certify.
+    ``most``: the most that a number of tasks can certify. ``returns``, ``sizes``: which returns these are, and of how
+    many rollouts, in words.
     """
-    highest = most(n)
-    if reaches(highest, wanted):
-        return None
-    found = Advice(threshold, wanted, highest, tasks_needed=fewest_tasks(most, wanted) or None)
-    return dataclasses.replace(found, text=_too_few(n, found, "whatever the returns are", sizes))
-
-
-def _too_few(num_tasks: int, found: Advice, returns: str, sizes: str = "") -> str:
-    """The highest safety that these tasks certify with the best returns, and the number of tasks that the wanted safety
-    needs.
-    """
-    most = f"can certify {floor_to(found.max_safety, 4)} at most" if found.max_safety > 0 else "can certify nothing"
-    needed = f"{found.tasks_needed:,}" if found.tasks_needed else f"more than {MOST_TASKS:,}"
-    return f"{how_many(num_tasks, 'task')}{sizes} {most}, {returns}: {wish_of(found.safety)} needs {needed}"
+    found = Advice(threshold, wanted, most(n))
+    if reaches(found.max_safety, wanted):
+        return found
+    fewest = fewest_tasks(most, wanted)
+    highest = f"can certify {floor_to(found.max_safety, 4)} at most" if found.max_safety > 0 else "can certify nothing"
+    needed = f"{fewest:,}" if fewest else f"more than {MOST_TASKS:,}"
+    text = f"{how_many(n, 'task')}{sizes} {highest}, {returns}: {wish_of(wanted)} needs {needed}"
+    return dataclasses.replace(found, tasks_needed=fewest or None, text=text)
 
 
 def wish_of(safety: float) -> str:
@@ -112,18 +107,11 @@ class Setting(NamedTuple):
 
     def safety(self, k: int, n: int) -> float:
         """The safety that k violations of n certify."""
-        return float(safety_of(self.method, k, n, self.beta_for(n), self.delta, self.dtype))
+        return float(safety_of(self.method, k, n, self.given_beta, self.delta, self.dtype))
 
-    def least(self, wanted: float, k: int, low: int) -> int:
-        """The fewest tasks, more than low, that certify the wanted safety if the share of k, rounded up, misses."""
-
-        def holds(n: int) -> Any:
-            return reaches(self.safety(-(-k * n // self.num_tasks), n), wanted)
-
-        return least_number(holds, low, MOST_TASKS)
-
-    def beta_for(self, n: int) -> float:
-        """Beta; if it was the method's default, the default for this number of tasks."""
+    @property
+    def given_beta(self) -> float:
+        """Beta; NaN if it is the method's default, which depends on the number of tasks."""
         dtype = np.float32 if self.dtype is None else self.dtype
         default = np.asarray(self.method.default_beta(np.asarray(self.delta, dtype), self.num_tasks), dtype)
         return np.nan if default == np.asarray(self.beta, dtype) else self.beta
@@ -143,20 +131,17 @@ def advice_on(setting: Setting, threshold: float, wanted: float, k: int) -> Advi
 
 def impossible(setting: Setting, threshold: float | None, wanted: float) -> Advice:
     """Obstacles that hold for all returns; the text is empty if there are none."""
-    found, texts = Advice(threshold, wanted, setting.safety(0, setting.num_tasks)), []
-    if not reaches(found.max_safety, wanted):
-        found = dataclasses.replace(found, tasks_needed=setting.least(wanted, 0, 0) or None)
-        few, there = _too_few(setting.num_tasks, found, "even if none is a violation"), ""
-        if found.tasks_needed and np.isnan(setting.beta_for(found.tasks_needed)):  # it may have been given as a number
-            sizes = setting.num_tasks, found.tasks_needed
-            here, then = (float(setting.method.default_beta(setting.delta, n)) for n in sizes)
-            there = "" if here == then else f" with its default beta of {then:.3g} in place of {here:.3g}"
-        texts.append(few + there)
+    n, returns = setting.num_tasks, "even if none is a violation"
+    found = of_best_returns(lambda n: setting.safety(0, n), n, threshold, wanted, returns)
+    text = found.text
+    if found.tasks_needed and np.isnan(setting.given_beta):  # it may have been given as a number
+        here, then = (float(setting.method.default_beta(setting.delta, each)) for each in (n, found.tasks_needed))
+        text += "" if here == then else f" with its default beta of {then:.3g} in place of {here:.3g}"
     if threshold is not None and setting.support:
-        found = _with_rollouts(setting, found, threshold, setting.support)
-        if found.highest_threshold is not None:
-            texts.append(_rollouts_text(setting, found, threshold, setting.support))
-    return dataclasses.replace(found, text="; ".join(texts))
+        highest, fewest, other = _of_rollouts(setting, threshold, setting.support)
+        found = dataclasses.replace(found, highest_threshold=highest, rollouts_needed=fewest)
+        text = "; ".join(filter(None, (text, other)))
+    return dataclasses.replace(found, text=text)
 
 
 def too_few_tasks(certificate: Any, method: Method, level: float | None, wanted: float) -> Advice:
@@ -169,47 +154,40 @@ def too_few_tasks(certificate: Any, method: Method, level: float | None, wanted:
     return found
 
 
-def _with_rollouts(setting: Setting, found: Advice, threshold: float, support: tuple[float, float]) -> Advice:
-    (low, high), m = support, setting.num_rollouts
-    if threshold <= low:
-        return found
-    if threshold > high or (threshold == high and setting.bound):
-        return dataclasses.replace(found, highest_threshold=high)
-    if not (setting.bound and m) or not np.isfinite(high) or m < BOUNDS[setting.bound].min_rollouts:
-        return found
+def _of_rollouts(
+    setting: Setting, threshold: float, support: tuple[float, float]
+) -> tuple[float | None, int | None, str]:
+    """The lower bound of the best returns, the rollouts with which they pass, and both in words; none if they pass."""
+    (low, high), m, shown = support, setting.num_rollouts, floor_figures(threshold)
+    what = "difference" if setting.difference else "return"
+    if threshold > high:
+        return high, None, f"{shown} lies above the support: no {what} exceeds {high:g}"
+    if threshold == high and setting.bound:
+        return high, None, f"{shown} is the upper end of the support, which no lower bound reaches"
+    if threshold <= low or not (setting.bound and m) or not np.isfinite(high) or m < BOUNDS[setting.bound].min_rollouts:
+        return None, None, ""
     best = BestTask(setting.bound, support, setting.dtype)
     highest = best.highest(m, setting.beta)
     if highest >= best.up(threshold):
-        return found
-    needed = best.least_rollouts(threshold, setting.beta) or None
-    return dataclasses.replace(found, highest_threshold=highest, rollouts_needed=needed)
-
-
-def _rollouts_text(setting: Setting, found: Advice, threshold: float, support: tuple[float, float]) -> str:
-    assert found.highest_threshold is not None
-    (low, high), m, shown = support, setting.num_rollouts, floor_figures(threshold)
-    what = "difference" if setting.difference else "return"
-    if threshold == high:
-        return f"{shown} is the upper end of the support, which no lower bound reaches"
-    if found.highest_threshold == high:
-        return f"{shown} lies above the support: no {what} exceeds {high:g}"
+        return None, None, ""
+    fewest = best.least_rollouts(threshold, setting.beta)
     # By rounding, other returns may give this much more.
-    above = ceil_figures(found.highest_threshold + 1e-5 * (high - low), 4)
-    needed = f"{found.rollouts_needed:,}" if found.rollouts_needed else f"more than {MOST_ROLLOUTS:,}"
-    other = ", or rollouts one after another (jaxcert.sequential)"
-    each, other = (" of either policy", "") if setting.difference else ("", other)
-    return (
-        f"no lower bound can pass {above} with {how_many(m or 0, 'rollout')} at beta {setting.beta:.4g}, even if all "
-        f"{what}s were {high:g}: {shown} needs {needed} rollouts{each}{other}"
+    above = ceil_figures(highest + 1e-5 * (high - low), 4)
+    needed = f"{fewest:,}" if fewest else f"more than {MOST_ROLLOUTS:,}"
+    other = " of either policy" if setting.difference else ", or rollouts one after another (jaxcert.sequential)"
+    text = (
+        f"no lower bound can pass {above} with {how_many(m, 'rollout')} at beta {setting.beta:.4g}, even if all "
+        f"{what}s were {high:g}: {shown} needs {needed} rollouts{other}"
     )
+    return highest, fewest or None, text
 
 
 def _too_many(setting: Setting, found: Advice, k: int) -> Advice:
     """The only obstacle is the number of violations."""
     n, wanted, limit = setting.num_tasks, found.safety, limit_of(setting.num_tasks, k, setting.beta)
-    settings = setting.beta_for(n), setting.delta, setting.dtype
-    allowed = int(most_violations(setting.method, wanted, np.asarray([n]), *settings)[0])
-    more = setting.least(wanted, k, n)
+    allowed = most_violations(setting.method, wanted, n, setting.beta, setting.delta, setting.dtype)
+    # The fewest, if as large a share, rounded up, misses.
+    more = least_number(lambda m: reaches(setting.safety(-(-k * m // n), m), wanted), n, MOST_TASKS)
     change = "lower the threshold, add rollouts per task or improve the policy"
     said = f"More tasks like these do not help (the safety approaches {floor_to(limit, 2)}): {change}"
     if more:

@@ -30,8 +30,11 @@ class Wish(NamedTuple):
     delta: float
     threshold: float
     safety: float
-    # Of several requirements; a task that meets all of them has a performance of 1, any other of 0.
-    sides: tuple[Side, ...] = ()
+    sides: tuple[Side, ...] = ()  # of several requirements, which a task has to meet all
+
+    def passes(self, lower: Any) -> np.ndarray:
+        """Whether tasks with these lower bounds pass the threshold, rounded as in the certificate."""
+        return np.asarray(lower >= cast(self.threshold, lower.dtype, "up"))
 
 
 def check_wish(support: Support | None, delta: float, threshold: float | None, safety: float | None) -> Wish:
@@ -49,9 +52,9 @@ def check_wish(support: Support | None, delta: float, threshold: float | None, s
 class PerTask(NamedTuple):
     """Results of simulated tasks [N] at levels [G]."""
 
-    lower: np.ndarray  # lower bounds, [G, N]
+    passes: np.ndarray  # whether each is shown to reach the threshold, bool[G, N]
     used: np.ndarray  # the rollouts that each takes, [G, N]
-    passing: np.ndarray | None = None  # the probability that a task passes the threshold, if known exactly, [G]
+    passing: np.ndarray | None = None  # the probability that a task passes, if known exactly, [G]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,8 +67,8 @@ class Kind:
     # the chance of a certificate follows from the chances of one task.
     per_task: Callable[[Any, int, np.ndarray, Wish], PerTask]
     suits: Callable[[bool], bool]  # whether returns are 0 or 1 -> whether designs of this kind are worth a try
-    # (``PerTask``, m, a) -> the same for at most m rollouts, if tasks stop by themselves; else None.
-    stopped: Callable[[PerTask, int, float], PerTask] | None = None
+    # (``PerTask``, m) -> the same for at most m rollouts, if tasks stop by themselves; else None.
+    stopped: Callable[[PerTask, int], PerTask] | None = None
     # (m, threshold) -> the betas to try with so many rollouts; None for those of the goal.
     betas: Callable[[int, float], Any] | None = None
     # (m, betas [G], threshold) -> how many successes a task needs to pass, [G]; None where more counts.
@@ -77,28 +80,23 @@ class Kind:
         return self.enough is not None
 
 
-def _by_level(found: Callable[..., jax.Array], returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
-    """Lower bounds or scores of tasks from the first m rollouts.
+def _bounded_per_task(bound: Bound, returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
+    """Tasks whose lower bounds from the first m rollouts pass.
 
     They are found level by level, for memory, and so that one program serves any number of levels.
     """
     dtype = returns.dtype
     low, high = cast(wish.support[0], dtype, "down"), cast(wish.support[1], dtype, "up")
     given = jnp.asarray(returns), np.int32(m), low, high
-    lower = np.stack([found(*given, beta) for beta in cast(betas, dtype, "nearest")])
-    return PerTask(lower, np.full(lower.shape, m, np.int32))
+    passes = np.stack([wish.passes(bounds_of_first(bound, *given, beta)) for beta in cast(betas, dtype, "nearest")])
+    return PerTask(passes, np.full(passes.shape, m, np.int32))
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _bounds(bound: Bound, returns, m, low, high, beta) -> jax.Array:
-    """Lower bounds [N] from the first m rollouts."""
-    return evaluate(bound, _first(returns, low, high, m), beta)
-
-
-def _first(returns: jax.Array, low: jax.Array, high: jax.Array, m: jax.Array) -> Sample:
-    """The first m rollouts."""
+def bounds_of_first(bound: Bound, returns, m, low, high, beta) -> jax.Array:
+    """Lower bounds [N] from the first m rollouts of tasks, [N, M]."""
     mask = jnp.broadcast_to(jnp.arange(returns.shape[-1], dtype=m.dtype) < m, returns.shape)
-    return Sample(returns, low, high, mask, np.int32(returns.shape[-2]), m)
+    return evaluate(bound, Sample(returns, low, high, mask, np.int32(returns.shape[-2]), m), beta)
 
 
 _ROUNDING = 2e-6  # more than that of a level
@@ -107,11 +105,9 @@ _NEAR = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def _successes_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
-    """The threshold for tasks with enough successes, else the lower end."""
-    enough = _enough(m, betas, wish.threshold)
-    passes = np.sum(returns[:, :m], axis=1) >= enough[:, None]
-    lower = np.where(passes, cast(wish.threshold, returns.dtype, "up"), cast(wish.support[0], returns.dtype, "down"))
-    return PerTask(lower, np.full(lower.shape, m, np.int32))
+    """Tasks with enough successes in the first m rollouts."""
+    passes = np.sum(returns[:, :m], axis=1) >= _enough(m, betas, wish.threshold)[:, None]
+    return PerTask(passes, np.full(passes.shape, m, np.int32))
 
 
 def _enough(m: int, betas: np.ndarray, threshold: float) -> np.ndarray:
@@ -150,12 +146,12 @@ def _stopped_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> Pe
     threshold = cast(wish.threshold, returns.dtype, "up")
     returns, levels = jnp.asarray(returns[:, :m]), cast(betas, returns.dtype, "nearest")
     lower, used = zip(*(_run(returns, threshold, beta, wish[:2]) for beta in levels), strict=True)
-    return PerTask(np.stack(lower), np.stack(used))
+    return PerTask(wish.passes(np.stack(lower)), np.stack(used))
 
 
-def _stopped(course: PerTask, m: int, low: float) -> PerTask:
+def _stopped(course: PerTask, m: int) -> PerTask:
     """Decisions after the first m rollouts; later rollouts do not affect them."""
-    return PerTask(np.where(course.used <= m, course.lower, np.float32(low)), np.minimum(course.used, m))
+    return PerTask(course.passes & (course.used <= m), np.minimum(course.used, m))
 
 
 @functools.partial(jax.jit, static_argnums=3)
@@ -169,22 +165,20 @@ def _run(returns, threshold, beta, fixed) -> tuple[jax.Array, jax.Array]:
 _BETTING = Kind(
     BETTING.name,
     {"bound": BETTING.name},
-    functools.partial(_by_level, functools.partial(_bounds, BETTING)),
+    functools.partial(_bounded_per_task, BETTING),
     lambda binary: not binary,
 )
 _SEQUENTIAL = Kind("sequential", {}, _stopped_per_task, lambda binary: True, _stopped)
 
 
 def all_met(returns: np.ndarray, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
-    """1 for tasks [N] that are shown to meet all requirements, 0 for others, from their returns [N, M, sides]."""
+    """Tasks [N] that are shown to meet all requirements, from their returns [N, M, sides]."""
     met = np.ones((len(betas), len(returns)), bool)
     for i, side in enumerate(wish.sides):
         low, high = map(float, side.support or (0, 1))
-        threshold = float(turned(side, side.threshold))
-        own = Wish((low, high), wish.delta, threshold, wish.safety)
-        lower = (_SUCCESSES if side.support is None else _BETTING).per_task(returns[..., i], m, betas, own).lower
-        met &= lower >= cast(threshold, lower.dtype, "up")
-    return PerTask(met.astype(np.float32), np.full(met.shape, m, np.int32))
+        own = Wish((low, high), wish.delta, float(turned(side, side.threshold)), wish.safety)
+        met &= (_SUCCESSES if side.support is None else _BETTING).per_task(returns[..., i], m, betas, own).passes
+    return PerTask(met, np.full(met.shape, m, np.int32))
 
 
 # Adding a kind of designs is one line here; successes need no bound, as attained levels certify as much, or more.

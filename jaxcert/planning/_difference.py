@@ -8,7 +8,7 @@ import numpy as np
 from jaxcert._types import Array
 from jaxcert._validation import as_numbers, check_finite, check_open_unit
 from jaxcert.bounds import betting
-from jaxcert.planning._experiments import Experiments, Margin, enough, fewest, kept_if_lucky, plan_of, with_failures
+from jaxcert.planning._experiments import Experiments, Margin, enough, fewest, plan_of, unlucky
 from jaxcert.planning._least_tasks import counts
 from jaxcert.planning._pilot import PilotReturns, support_of
 from jaxcert.planning._plan import Design, Plan
@@ -151,8 +151,7 @@ def _tasks(a: Any, b: Any, wish: Margin, power: float, m: int, seed: int, num_cl
     of_a, of_b = _averages(a, m, rng), _averages(b, m, rng)
     draw, pairs = _of_averages(of_a, of_b), of_a - np.resize(of_b.T, of_a.T.shape).T
     like = found(draw, 3)
-    unlucky = with_failures(draw, kept_if_lucky(pairs, wish), -wish.width)
-    return enough(like, like and found(unlucky, 6), power, lambda n: _of_two(n, m))
+    return enough(like, like and found(unlucky(draw, pairs, wish), 6), power, lambda n: _of_two(n, m))
 
 
 def _trials(a: Any, b: Any, wish: Margin, power: float, most: int, seed: int) -> list[Design]:
@@ -161,8 +160,7 @@ def _trials(a: Any, b: Any, wish: Margin, power: float, most: int, seed: int) ->
     like, sure = fewest(experiments, power, (seed, 5)), None
     if isinstance(a, PilotReturns) and isinstance(b, PilotReturns):
         m = min(a.returns.shape[1], b.returns.shape[1])
-        kept = kept_if_lucky((a.returns[:, :m] - b.returns[:, :m]).reshape(-1, 1), wish)
-        draw = with_failures(experiments.draw, kept, -wish.width)
+        draw = unlucky(experiments.draw, (a.returns[:, :m] - b.returns[:, :m]).reshape(-1, 1), wish)
         sure = like and fewest(experiments._replace(draw=draw), power, (seed, 6), 1)
     return enough(like, sure, power, lambda m: _of_two(wish.unit, m))
 

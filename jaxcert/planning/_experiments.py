@@ -8,21 +8,18 @@ together with 95 % confidence.
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds import betting
-from jaxcert.bounds._bound import evaluate
-from jaxcert.bounds._registry import BOUNDS
+from jaxcert.bounds._betting import BETTING
 from jaxcert.numerics._rounding import cast
+from jaxcert.planning._designs import bounds_of_first
 from jaxcert.planning._goals import doubted
 from jaxcert.planning._least_tasks import least_number
 from jaxcert.planning._plan import Design, Plan, table_of
 from jaxcert.planning._search import TIMES, least_share
-from jaxcert.returns._sample import numbers_as_sample
 
 # Experiments that are imagined at once.
 REPEATS = 200
@@ -84,16 +81,6 @@ def _sure(experiments: Experiments, found: int, power: float, seed: tuple[int, .
     return 0
 
 
-def with_failures(draw: Callable[..., np.ndarray], kept: float, worst: float) -> Callable[..., np.ndarray]:
-    """Draws the same, but that only this share is kept, and the others are the worst."""
-
-    def drawn(rng: np.random.Generator, num_repeats: int, size: int) -> np.ndarray:
-        found = draw(rng, num_repeats, size)
-        return np.where(rng.random(found.shape, dtype=np.float32) < kept, found, np.float32(worst))
-
-    return drawn
-
-
 class Margin(NamedTuple):
     """Certificates for two policies: a margin c between their means, from differences in sequence."""
 
@@ -104,31 +91,31 @@ class Margin(NamedTuple):
 
     def __call__(self, differences: np.ndarray, size: int) -> np.ndarray:
         dtype = np.dtype(np.float32)
-        given = jnp.asarray(differences), cast(self.width, dtype, "up"), cast(self.delta, dtype, "down")
-        return np.asarray(_lower(*given, np.int32(size * self.unit))) >= self.margin
+        width, delta = cast(self.width, dtype, "up"), cast(self.delta, dtype, "down")
+        lower = bounds_of_first(BETTING, jnp.asarray(differences), np.int32(size * self.unit), -width, width, delta)
+        return np.asarray(lower) >= self.margin
 
 
-def kept_if_lucky(differences: np.ndarray, wish: Margin) -> float:
-    """The share of differences to keep, with the worst in place of the others, if a pilot [units, repeats] was lucky.
+def unlucky(draw: Callable[..., np.ndarray], pilot: np.ndarray, wish: Margin) -> Callable[..., np.ndarray]:
+    """Draws the same with the worst in place of a share of them, if a pilot's differences [units, repeats] were lucky.
 
     A certificate adds up evidence: a difference d is worth ln(1 - bet + bet (d + w) / (c + w)). With this share the
     mean evidence is at most its lower confidence limit, for each of several bets. The smallest bet does the same for
     the mean of d.
     """
-    worth = (differences.astype(np.float64) + wish.width) / (wish.margin + wish.width)
+    worth = (pilot.astype(np.float64) + wish.width) / (wish.margin + wish.width)
     most, kept = 2 * wish.width / (wish.margin + wish.width), []
     for bet in _BETS:
         least, largest = np.log1p(-bet), np.log1p(bet * (most - 1))
         share = np.clip((np.log1p(bet * (worth - 1)) - least) / (largest - least), 0, 1).mean(axis=1)
         kept.append(float(doubted(share, _DOUBT)) / max(float(share.mean()), 1e-9))
-    return min(*kept, 1.0)
 
+    def drawn(rng: np.random.Generator, num_repeats: int, size: int) -> np.ndarray:
+        found = draw(rng, num_repeats, size)
+        is_kept = rng.random(found.shape, dtype=np.float32) < min(*kept, 1.0)
+        return np.where(is_kept, found, np.float32(-wish.width))
 
-@jax.jit
-def _lower(differences, width, delta, count) -> jax.Array:
-    """Lower bounds on the mean from the first differences of each row."""
-    mask: Any = jnp.broadcast_to(jnp.arange(differences.shape[-1]) < count, differences.shape)
-    return evaluate(BOUNDS[betting.__name__], numbers_as_sample(differences, -width, width, mask), delta)
+    return drawn
 
 
 DOUBTED = "pessimistic: if the pilot was luckier than tasks and trials in general, at 95 % confidence"

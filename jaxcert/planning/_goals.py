@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from jaxcert.bounds import betting
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.numerics import binomial_cdf
-from jaxcert.planning._designs import PerTask, Wish
+from jaxcert.planning._designs import Wish
 from jaxcert.planning._least_tasks import least_tasks, most_violations, on_rows, reaches, safety_of
 from jaxcert.planning._plan import Design
 
@@ -26,16 +26,11 @@ _ALLOWED = np.unique(np.concatenate([np.arange(24), np.geomspace(24, 2000, 24).a
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """A safety at a threshold, certified with a wanted probability, at the least cost.
-
-    ``lower`` are lower bounds of simulated tasks, [G, N], and n, k and beta are [G]. ``doubted`` is the number of pilot
-    tasks if these are taken to be luckier than tasks in general.
-    """
+    """A safety at a threshold, certified with a wanted probability, at the least cost."""
 
     wish: Wish
     cost_per_task: float
     power: float
-    doubted: int | None = None
 
     def betas(self, around: Design | None) -> np.ndarray:
         """Twelve levels to try, over the whole range or around the level of a design."""
@@ -58,20 +53,17 @@ class Goal:
         """Whether it is known to do so even if the pilot tasks were luckier than tasks in general."""
         return design.pessimistic is not None and design.pessimistic >= self.power
 
-    def doubting(self, num_tasks: int) -> "Goal":
-        """The goal under the assumption that this many pilot tasks were luckier than tasks in general."""
-        return dataclasses.replace(self, doubted=num_tasks)
+    def designs_of(self, name: str, rows: Sequence[tuple[int, np.ndarray, np.ndarray, np.ndarray]]) -> list[Design]:
+        """The cheapest design at each level, of the fewest tasks [G, k] for each number of allowed violations.
 
-    def designs_of(self, name: str, rows: Iterable[tuple[int, np.ndarray, PerTask]]) -> list[Design]:
-        """The cheapest design at each level, of the fewest tasks [G, k] for each number of allowed violations."""
-        rows = list(rows)
+        ``rows``: m, betas [G], how likely a task passes, [G], and how many rollouts it takes on average, [G].
+        """
         # All levels are solved at once; most of them may belong to a few rollouts only.
-        levels, place = np.unique(np.concatenate([betas for _, betas, _ in rows]), return_inverse=True)
+        levels, place = np.unique(np.concatenate([betas for _, betas, *_ in rows]), return_inverse=True)
         least = np.split(_least(self.wish, tuple(levels.tolist()))[place], len(rows))
         return [one for row, n in zip(rows, least, strict=True) for one in self._cheapest(name, *row, n)]
 
-    def _cheapest(self, name: str, m: int, betas: np.ndarray, course: PerTask, n: np.ndarray) -> list[Design]:
-        rollouts, p = course.used.mean(axis=1), self.passing(course)
+    def _cheapest(self, name, m: int, betas: np.ndarray, p: np.ndarray, rollouts, n: np.ndarray) -> list[Design]:
         power, unit = _powers(p[:, None], n), self.cost_per_task + rollouts
         found = []
         for g, row in enumerate(power):
@@ -80,21 +72,6 @@ class Goal:
                 given = int(n[g, i]), m, float(betas[g]), int(_ALLOWED[i])
                 found.append(Design(name, *given, rollouts[g], float(n[g, i] * unit[g]), float(row[i])))
         return found
-
-    def passing(self, course: PerTask) -> np.ndarray:
-        """The probability that a task passes, [G]; where pilot tasks are doubted, its lower confidence limit."""
-        passes = self.passes(course.lower)
-        if self.doubted:
-            return doubted(passes.reshape(len(passes), -1, self.doubted).mean(axis=1))
-        return np.mean(passes, axis=1) if course.passing is None else course.passing
-
-    def passes(self, lower: np.ndarray) -> np.ndarray:
-        """Whether tasks pass the threshold."""
-        return lower >= np.asarray(self.wish.threshold).astype(lower.dtype)
-
-    def value(self, course: PerTask, design: Design) -> float:
-        """The power of a design."""
-        return float(power_of(self.passing(course), design.num_tasks, design.num_violations)[0])
 
     def resized(self, design: Design, passing: float) -> Design:
         """The design with as many tasks as it needs if a task passes with this probability."""
@@ -105,7 +82,7 @@ class Goal:
     def final(self, design: Design) -> Design:
         """With the violations that it allows, and the largest beta that allows these, which costs nothing."""
         n, wish = design.num_tasks, self.wish
-        k = int(most_violations(BINOMIAL, wish.safety, np.asarray([n]), np.asarray([design.beta]), wish.delta)[0])
+        k = most_violations(BINOMIAL, wish.safety, n, design.level, wish.delta)
         limit = 1 - safety_of(BINOMIAL, max(k, 0), n, _NO_BETA, wish.delta).astype(np.float64)
         most = np.floor((1 - limit * (1 + 2e-5) / (1 - wish.safety)) * 1e4) / 1e4  # about, and rounded down
         held = most > design.level and reaches(safety_of(BINOMIAL, k, n, most, wish.delta), wish.safety)

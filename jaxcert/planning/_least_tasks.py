@@ -80,23 +80,17 @@ def reaches(safety: Any, wanted: Any) -> np.ndarray:
     return np.where(np.asarray(wanted) > 0, found >= wanted, found > np.finfo(np.float32).eps)
 
 
-def most_violations(method: Method, wanted: Any, n: Any, beta: Any, delta: Any, dtype: Any = None) -> np.ndarray:
-    """The largest k with the wanted safety, elementwise; -1 where there is none."""
-    wanted, n, beta, delta = np.broadcast_arrays(wanted, n, beta, delta)
+def most_violations(method: Method, wanted: float, n: int, beta: float, delta: float, dtype: Any = None) -> int:
+    """The largest k with the wanted safety; -1 where there is none."""
 
-    def fails(k: np.ndarray) -> np.ndarray:
-        return (k >= n) | ~reaches(safety_of(method, np.minimum(k, n), n, beta, delta, dtype), wanted)
+    def too_many(above: np.ndarray) -> np.ndarray:  # k + 1
+        return (above > n) | ~reaches(safety_of(method, above - 1, n, beta, delta, dtype), wanted)
 
-    return least_true(fails, np.full(n.shape, -1), int(n.max()), low_counts=True) - 1
+    return int(least_true(too_many, np.zeros(1), n + 1)[0]) - 2
 
 
 def least_true(
-    holds: Callable[[np.ndarray], np.ndarray],
-    low: np.ndarray,
-    high: int,
-    *,
-    low_counts: bool = False,
-    tries: int | None = None,
+    holds: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: int, *, tries: int | None = None
 ) -> np.ndarray:
     """Find an integer above ``low`` where it holds, but not at the one below; 0 if it fails at ``high``.
 
@@ -112,7 +106,7 @@ def least_true(
     steps = np.arange(1, tries + 2).reshape(-1, *[1] * good.ndim)
     while np.any(good - fails > 1):
         ends = fails + (good - fails) * steps // (tries + 1)
-        found = holds(np.maximum(ends[:-1], 0 if low_counts else 1)) & (ends[:-1] > fails)
+        found = holds(np.maximum(ends[:-1], 1)) & (ends[:-1] > fails)
         found = np.concatenate([found, np.ones_like(found[:1])])
         first = np.argmax(found, axis=0)[None]
         good = np.take_along_axis(ends, first, axis=0)[0]
@@ -162,7 +156,7 @@ class BestTask:
             given = np.int32(m), cast(beta, self.dtype, "nearest")
             return float(_of_constants(self.bound, self.best, *self.ends, *given)[0])
 
-        found = least_number(lambda m: m >= least and about(m) >= wanted, least - 1, MOST_ROLLOUTS)
+        found = least_number(lambda m: about(m) >= wanted, least - 1, MOST_ROLLOUTS)
         if not any(m >= least and abs(about(m) - wanted) <= self.close for m in (found - 1, found) if found):
             return found
 

@@ -6,60 +6,41 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._validation import as_numbers, refuse
+from jaxcert.numerics import binomial_cdf
+from jaxcert.planning._least_tasks import on_rows
 from jaxcert.returns._prepared import Support, as_successes, is_successes, split_support
 from jaxcert.returns._required import Side
 
-_GRID = np.linspace(0.0, 1.0, 201)
+# Success probabilities, [K]; a law of tasks says how likely each is.
+CHANCES = np.linspace(0.0, 1.0, 201)
 # Steps of the estimate, from a uniform law: more of them fit noise, in single points.
 _STEPS = 50
 
 
-class Law(NamedTuple):
-    """Success probabilities [K] and how likely each is."""
-
-    chances: np.ndarray
-    weights: np.ndarray
-
-    def share(self, threshold: float) -> float:
-        """The share of tasks that succeed with at least that probability."""
-        return float(np.sum(self.weights[self.chances >= threshold - 1e-9]))
-
-
 class Estimate(NamedTuple):
-    """The law of all tasks, the laws of tasks with the same successes, [kinds, K], and the kind of each task, [n]."""
+    """The laws of all tasks, [K], and of tasks with the same successes, [kinds, K]; and the kind of each task, [n]."""
 
-    law: Law
+    law: np.ndarray
     posterior: np.ndarray
     kinds: np.ndarray
 
 
-def estimated(successes: Any, trials: Any) -> Estimate:
-    """From the successes of tasks [n] and the number of trials of each."""
-    pairs = np.stack(np.broadcast_arrays(successes, trials), axis=-1).astype(np.int64).reshape(-1, 2)
-    kinds, place, counts = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
-    s, m = kinds[:, :1], kinds[:, 1:]
+def estimated(successes: np.ndarray, num_trials: int) -> Estimate:
+    """From the successes of tasks [n], and the number of trials of each."""
+    kinds, place, counts = np.unique(successes.astype(np.int64), return_inverse=True, return_counts=True)
+    s, m = kinds[:, None], num_trials
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.where(s > 0, s * np.log(_GRID), 0) + np.where(m > s, (m - s) * np.log1p(-_GRID), 0)
+        logs = np.where(s > 0, s * np.log(CHANCES), 0) + np.where(m > s, (m - s) * np.log1p(-CHANCES), 0)
     likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
-    weights = np.full(_GRID.size, 1 / _GRID.size)
+    law = np.full(CHANCES.size, 1 / CHANCES.size)
     for _ in range(_STEPS):
-        weights = counts @ _posterior(likelihood, weights) / counts.sum()
-    return Estimate(Law(_GRID, weights), _posterior(likelihood, weights), place.reshape(-1))
+        law = counts @ _posterior(likelihood, law) / counts.sum()
+    return Estimate(law, _posterior(likelihood, law), place.reshape(-1))
 
 
-def _posterior(likelihood: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    joint = likelihood * weights
+def _posterior(likelihood: np.ndarray, law: np.ndarray) -> np.ndarray:
+    joint = likelihood * law
     return joint / joint.sum(axis=1, keepdims=True)
-
-
-def _binomials(num_trials: int, chances: np.ndarray) -> np.ndarray:
-    """P[Bin(m, p) = s], [K, m + 1]."""
-    s = np.arange(num_trials + 1)
-    choose = np.concatenate([[0.0], np.cumsum(np.log((num_trials - s[:-1]) / (s[:-1] + 1)))])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        of_good = np.where(s > 0, s * np.log(chances[:, None]), 0)
-        of_bad = np.where(s < num_trials, (num_trials - s) * np.log1p(-chances[:, None]), 0)
-    return np.exp(choose + of_good + of_bad)
 
 
 # Returns, equally likely, that stand for some with weights.
@@ -72,6 +53,8 @@ class PilotReturns:
     A few returns of 0 and 1 vary more than the tasks do. So for such returns, rollouts of a task are drawn with a
     success probability from its posterior under the law of all tasks.
     """
+
+    is_doubted = False
 
     def __init__(self, returns: Any, support: Support, name: str = "pilot") -> None:
         low, high = map(float, split_support(support))
@@ -86,12 +69,13 @@ class PilotReturns:
         self.binary = (low, high) == (0.0, 1.0) and bool(np.all((array == 0) | (array == 1)))
         self.known = estimated(array.sum(axis=1), array.shape[1]) if self.binary else None
 
-    def successes(self, num_rollouts: int) -> np.ndarray | None:
-        """How likely 0, 1, ... successes of a drawn task are, as ``rollouts_of`` draws them; None for other returns."""
+    def passing(self, num_rollouts: int, enough: np.ndarray) -> np.ndarray | None:
+        """How likely a drawn task has at least so many successes, as ``rollouts_of`` draws them; None for others."""
         if self.known is None:
             return None
         weights = self.known.posterior[self.known.kinds].mean(axis=0)
-        return (weights / weights.sum()) @ _binomials(num_rollouts, self.known.law.chances)
+        fewer = on_rows(binomial_cdf, enough[:, None] - 1, num_rollouts, CHANCES)
+        return np.clip(1 - fewer @ weights / weights.sum(), 0, 1)
 
     def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
         """Returns [repeats, tasks, rollouts]: every pilot task once in each repetition."""
@@ -106,7 +90,7 @@ class PilotReturns:
         chances, kinds = np.empty(tasks.shape), self.known.kinds[tasks]
         for kind, below in enumerate(np.cumsum(self.known.posterior, axis=1)):
             drawn = rng.random(int(np.sum(kinds == kind))) * below[-1]
-            chances[kinds == kind] = self.known.law.chances[np.searchsorted(below, drawn)]
+            chances[kinds == kind] = CHANCES[np.searchsorted(below, drawn)]
         return (rng.random(shape) < chances).astype(np.float32)
 
     def imagined(self, rng: np.random.Generator) -> "Chances | PilotReturns":
@@ -183,13 +167,16 @@ class ReorderedPilot:
     """The pilot's own rollouts, each task's in random orders. A law of tasks that is estimated could be too narrow.
 
     Up to the number of rollouts that each task has, ``most``, they are like new ones of it; of more they say nothing.
+    By them plans allow for tasks that were luckier than tasks in general.
     """
 
+    is_doubted = True
+
     def __init__(self, pilot: PilotReturns) -> None:
-        self.returns, self.support, self.binary = pilot.returns, pilot.support, pilot.binary
+        self.returns = pilot.returns
         self.num_tasks, self.most = pilot.returns.shape[:2]
 
-    def successes(self, num_rollouts: int) -> None:
+    def passing(self, num_rollouts: int, enough: np.ndarray) -> None:
         """None, as no law is estimated."""
 
     def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:

@@ -85,15 +85,14 @@ def plan(
     source = PilotOfMetrics(pilot, wish.sides) if wish.sides else PilotReturns(pilot, support_of(pilot, support))
     simulation = Simulation(source, wish, max_rollouts, (seed,))
     kinds = _kinds(designs, wish, source)
-    reordered, doubting = ReorderedPilot(source), goal.doubting(source.num_tasks)
+    reordered = ReorderedPilot(source)
     doubtful = Simulation(reordered, wish, min(max_rollouts, reordered.most), (seed, 4))
     # The best design that reaches it even if pilot tasks were lucky.
-    found = searched(doubting, doubtful, kinds)
-    sure = [each for each in sorted(found, key=doubting.key)[:1] if doubting.is_met(each)]
+    sure = [each for each in sorted(searched(goal, doubtful, kinds), key=goal.key)[:1] if goal.is_met(each)]
     chosen = different(searched(goal, simulation, kinds), goal)[: MOST_SHOWN - len(sure)]
     fresh = [Simulation(source, wish, max_rollouts, (seed, 3, i)) for i in range(TIMES)]
     finish = Finish(goal, fresh, doubtful, len(chosen) + len(sure))
-    shown = [*(finish.of(design) for design in chosen), *(finish.of(design, doubting) for design in sure)]
+    shown = [*(finish.of(design) for design in chosen), *(finish.of(design, doubting=True) for design in sure)]
     shown = sorted(shown, key=goal.key)
     best = shown[0] if shown else None
     return Plan(

@@ -15,7 +15,7 @@ import numpy as np
 from jaxcert._validation import check_number
 from jaxcert.numerics import clopper_pearson_lower
 from jaxcert.planning._designs import Kind, PerTask, Wish, all_met
-from jaxcert.planning._goals import Goal, power_of
+from jaxcert.planning._goals import Goal, doubted, power_of
 from jaxcert.planning._pilot import PilotReturns, ReorderedPilot
 from jaxcert.planning._plan import Design
 
@@ -50,21 +50,25 @@ class Simulation:
         if key not in self.courses:
             self.courses[key] = self._course(kind, most, betas)
         course = self.courses[key]
-        return course if kind.stopped is None else kind.stopped(course, m, self.wish.support[0])
+        return course if kind.stopped is None else kind.stopped(course, m)
 
     def course(self, design: Design) -> PerTask:
         """Results of the tasks under a design, [1, N]."""
         return self.run(design.kind, design.num_rollouts, np.asarray([design.beta]))
 
+    def passing(self, course: PerTask) -> np.ndarray:
+        """The probability that a task passes, [G]; if the pilot tasks were luckier than others, its lower limit."""
+        if self.source.is_doubted:
+            return doubted(course.passes.reshape(len(course.passes), -1, self.source.num_tasks).mean(axis=1))
+        return np.mean(course.passes, axis=1) if course.passing is None else course.passing
+
     def _course(self, kind: Kind, m: int, betas: np.ndarray) -> PerTask:
         if self.wish.sides:
             return all_met(self._returns(m), m, betas, self.wish)
         found = kind.per_task(self._returns(m), m, betas, self.wish)
-        successes = None if kind.enough is None else self.source.successes(m)
-        if kind.enough is None or successes is None:
+        if kind.enough is None:
             return found
-        reached = np.append(np.cumsum(successes[::-1])[::-1], 0.0)
-        return found._replace(passing=np.minimum(reached[kind.enough(m, betas, self.wish.threshold)], 1.0))
+        return found._replace(passing=self.source.passing(m, kind.enough(m, betas, self.wish.threshold)))
 
     def _returns(self, m: int) -> np.ndarray:
         length = next(length for length in LENGTHS if length >= m)
@@ -89,15 +93,15 @@ class Finish(NamedTuple):
     doubtful: Simulation  # the pilot's own rollouts, by which designs are judged if its tasks were lucky
     num_designs: int
 
-    def of(self, design: Design, doubting: Goal | None = None) -> Design:
-        """The design with as many tasks as it needs, also for this goal if the pilot is doubted."""
+    def of(self, design: Design, *, doubting: bool = False) -> Design:
+        """The design with as many tasks as it needs, also if the pilot is doubted."""
         goal, course = self.goal, self._course(design)
         low = enough = self._least_passing(course)
-        if doubting is not None:
-            enough = min(low, float(doubting.passing(self.doubtful.course(design))[0]))
+        if doubting:
+            enough = min(low, float(self.doubtful.passing(self.doubtful.course(design))[0]))
         design = goal.final(goal.resized(design, enough))
         course = self._course(design)
-        used, value = float(course.used.mean()), goal.value(course, design)
+        used, value = float(course.used.mean()), _power(self.fresh[0].passing(course), design)
         return dataclasses.replace(
             design,
             rollouts_per_task=used,
@@ -112,19 +116,23 @@ class Finish(NamedTuple):
         doubtful = self.doubtful
         if design.num_rollouts > doubtful.most:
             return math.nan
-        return self.goal.doubting(doubtful.source.num_tasks).value(doubtful.course(design), design)
+        return _power(doubtful.passing(doubtful.course(design)), design)
 
     def _course(self, design: Design) -> PerTask:
         """Results of all tasks, [1, N]."""
         found = [each.course(design) for each in self.fresh]
-        lower, used = (np.concatenate([getattr(one, name) for one in found], axis=1) for name in ("lower", "used"))
-        return PerTask(lower, used, found[0].passing)
+        passes, used = (np.concatenate([getattr(one, name) for one in found], axis=1) for name in ("passes", "used"))
+        return PerTask(passes, used, found[0].passing)
 
     def _least_passing(self, course: PerTask) -> float:
         """Lower confidence limit on the probability that a task passes, at the confidence of one design."""
         if course.passing is not None:
             return float(course.passing[0])
-        return least_share(self.goal.passes(course.lower)[0], self.num_designs)
+        return least_share(course.passes[0], self.num_designs)
+
+
+def _power(passing: np.ndarray, design: Design) -> float:
+    return float(power_of(passing, design.num_tasks, design.num_violations)[0])
 
 
 _ROLLOUTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
@@ -156,7 +164,10 @@ def _of_kind(kind: Kind, goal: Goal, simulation: Simulation) -> list[Design]:
 def _with(rollouts: list[int], kind: Kind, goal: Goal, simulation: Simulation, best: Design | None) -> list[Design]:
     """The best design for each of those numbers, at levels around the best that is known."""
     tried = [kind.betas(m, goal.wish.threshold) if kind.betas else goal.betas(best) for m in rollouts]
-    rows = [(m, betas, simulation.run(kind, m, betas)) for m, betas in zip(rollouts, tried, strict=True)]
+    rows = []
+    for m, betas in zip(rollouts, tried, strict=True):
+        course = simulation.run(kind, m, betas)
+        rows.append((m, betas, simulation.passing(course), course.used.mean(axis=1)))
     return goal.designs_of(kind.name, rows)
 
 

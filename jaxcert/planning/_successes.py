@@ -19,9 +19,9 @@ from jaxcert.certificates import Certificate, floor_figures, floor_to
 from jaxcert.certificates._levels import LEVELS, delta_of_sets, sets_of, usual_enough
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.numerics import binomial_cdf
-from jaxcert.planning._advice_on_bounds import Advice, advice_by, wish_of
+from jaxcert.planning._advice_on_bounds import Advice, of_best_returns, wish_of
 from jaxcert.planning._least_tasks import MOST_TASKS, least_true, most_of_successes, on_rows, safety_of
-from jaxcert.planning._pilot import Law, estimated
+from jaxcert.planning._pilot import CHANCES, estimated
 from jaxcert.tables._returns import how_many
 
 # Numbers of trials to look for the fewest among; from 20 on in steps of about a sixth.
@@ -53,23 +53,23 @@ class Prospects(NamedTuple):
     misses: np.ndarray  # the probability that a task has too few successes, [c, levels]
 
     @classmethod
-    def of(cls, certificate: Certificate, law: Law, trials: Sequence[int], threshold: float) -> "Prospects":
+    def of(cls, certificate: Certificate, law: np.ndarray, trials: Sequence[int], threshold: float) -> "Prospects":
         """At their own levels, or at the one that was given."""
         settings = certificate.delta, certificate.safety.dtype, _given(certificate)
         rows = [levels_of(m, threshold, *settings) for m in trials]
         levels = Levels(*(np.stack(arrays) for arrays in zip(*rows, strict=True)))
-        below = on_rows(binomial_cdf, levels.enough[..., None] - 1, np.asarray(trials)[:, None, None], law.chances)
-        return cls(levels, np.sum(below * law.weights, axis=-1))
+        below = on_rows(binomial_cdf, levels.enough[..., None] - 1, np.asarray(trials)[:, None, None], CHANCES)
+        return cls(levels, np.sum(below * law, axis=-1))
 
     def reached(self, num_tasks: np.ndarray) -> np.ndarray:
         """The safety that n tasks, [..., c], certify in nine of ten cases."""
         _, levels, deltas = self.levels
         n, misses, levels, deltas = np.broadcast_arrays(num_tasks[..., None], self.misses, levels, deltas)
 
-        def often(k: np.ndarray) -> np.ndarray:
-            return (k >= n) | (on_rows(binomial_cdf, np.minimum(k, n), n, misses) >= _OFTEN)
+        def often(above: np.ndarray) -> np.ndarray:  # k + 1
+            return (above > n) | (on_rows(binomial_cdf, np.minimum(above - 1, n), n, misses) >= _OFTEN)
 
-        k = least_true(often, np.full(n.shape, -1), int(n.max()), low_counts=True)
+        k = least_true(often, np.zeros(n.shape), int(n.max()) + 1) - 1
         return np.max(safety_of(BINOMIAL, k, n, levels, deltas), axis=-1)
 
     def limit(self) -> np.ndarray:
@@ -88,6 +88,7 @@ class Prospects(NamedTuple):
 _OFTEN = 0.9
 # Levels differ only by rounding if the number of rollouts is right.
 _SAME = 1e-3
+_WHATEVER = "whatever the returns are"
 
 
 def advice_on_successes(
@@ -104,15 +105,15 @@ def advice_on_successes(
     sizes = f" with {how_many(num_rollouts, 'rollout')} each"
     if isinstance(certificate, int):
         _, levels, deltas = levels_of(num_rollouts, threshold, delta, np.dtype(np.float32))
-        return advice_by(most_of_successes(levels, deltas), certificate, sizes, threshold, wanted)
+        found = of_best_returns(most_of_successes(levels, deltas), certificate, threshold, wanted, _WHATEVER, sizes)
+        return found if found.text else None
     n, dtype = certificate.num_tasks, certificate.safety.dtype
     _, levels, deltas = levels_of(num_rollouts, threshold, certificate.delta, dtype, _given(certificate))
-    most = most_of_successes(levels, deltas)
-    found = advice_by(most, n, sizes, threshold, wanted)
+    found = of_best_returns(most_of_successes(levels, deltas), n, threshold, wanted, _WHATEVER, sizes)
     law = _law_of(certificate, num_rollouts)
     if law is None or threshold <= 0:
-        return found
-    return _with_prospects(found or Advice(threshold, wanted, most(n)), certificate, law, num_rollouts)
+        return found if found.text else None
+    return _with_prospects(found, certificate, law, num_rollouts)
 
 
 def _given(certificate: Certificate) -> Any:
@@ -120,7 +121,7 @@ def _given(certificate: Certificate) -> Any:
     return None if certificate.beta.ndim else certificate.beta
 
 
-def _law_of(certificate: Certificate, num_rollouts: int) -> Law | None:
+def _law_of(certificate: Certificate, num_rollouts: int) -> np.ndarray | None:
     """The law, from Clopper-Pearson bounds L, P[Bin(m, L) >= s] = beta; None if some tasks have fewer rollouts."""
     lower, place = np.unique(np.asarray(certificate.lower_bounds, np.float64), return_inverse=True)
     given = _given(certificate)
@@ -131,13 +132,13 @@ def _law_of(certificate: Certificate, num_rollouts: int) -> Law | None:
     return estimated(successes[place.reshape(-1)], num_rollouts).law if np.all(same) else None
 
 
-def _with_prospects(found: Advice, certificate: Certificate, law: Law, m: int) -> Advice:
+def _with_prospects(found: Advice, certificate: Certificate, law: np.ndarray, m: int) -> Advice:
     """The likely certificates with more tasks, and with more trials."""
     assert found.threshold is not None
     n, wanted, trials = certificate.num_tasks, max(found.safety, 1e-6), [m, *(more for more in TRIALS if more > m)]
     each = Prospects.of(certificate, law, trials, found.threshold)
     of_many, limit = each.reached(np.full(len(trials), n)), float(each.limit()[0])
-    share, tasks = law.share(found.threshold), int(each.tasks(wanted)[0])
+    share, tasks = float(np.sum(law[found.threshold - 1e-9 <= CHANCES])), int(each.tasks(wanted)[0])
     enough = next((more for more, safety in zip(trials, of_many, strict=True) if safety >= wanted), 0)
     start = found.text or (f"safety {wish_of(found.safety)} not reached" if found.safety else "nothing is certified")
     if share <= wanted:

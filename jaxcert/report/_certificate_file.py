@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxcert._extras import import_extra
 from jaxcert.report.check_certificate import FORMAT, FORMAT_VERSION
-from jaxcert.tables._content import content_of, in_file, parsed
+from jaxcert.tables._files import content_of, in_file, parsed
 
 
 def certificate_schema() -> dict[str, Any]:

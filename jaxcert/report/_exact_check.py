@@ -14,16 +14,16 @@ import numpy as np
 from jaxcert.certificates._certificate import of_two
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import assumptions_of
 from jaxcert.report import check_certificate, check_trials
+from jaxcert.report._assumptions import assumptions_of
 from jaxcert.report._certificate_file import read_certificate
 from jaxcert.report._recompute import support_of
 from jaxcert.report._recorded_files import recorded_roles, rows_read, takes_metrics, warned_of_rows
 from jaxcert.report._witness import Sample
 from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.check_certificate import FORMAT, FORMAT_VERSION, digest_of
-from jaxcert.tables._content import content_of
 from jaxcert.tables._file_tables import unpacked
+from jaxcert.tables._files import content_of
 from jaxcert.tables._readers import ReturnsFile, read_by
 
 

@@ -51,7 +51,7 @@ _TEXTS = {
 
 def texts_of(certificate: Any, question: Question) -> dict[str, list[str]]:
     """The columns of an answer [t] as text, by their headings: the fixed number first, the status last."""
-    fields = {**fields_of_rows(certificate, question), "status": "status"}
+    fields = fields_of_rows(certificate, question)
     # Leave out columns that follow from others, such as the number of valid tasks unless the method chooses it.
     method = METHODS.get(getattr(certificate, "method", ""))
     left_out = {"epsilon", "status"} | (set() if method is not None and method.chooses_valid else {"num_valid"})
@@ -78,7 +78,7 @@ def heading(name: str, question: Question, certificate: Any) -> str:
 
 def column_texts(certificate: Any, question: Question, name: str) -> list[str]:
     """One column of an answer [t] as text."""
-    field = {**fields_of_rows(certificate, question), "status": "status"}[name]
+    field = fields_of_rows(certificate, question)[name]
     text, entries = _column_of(name, question).text, np.atleast_1d(np.asarray(getattr(certificate, field)))
     if field == "thresholds":
         # Print them as the certificate does: an upper end does not hold at a lower threshold.

@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -19,6 +18,7 @@ from jaxcert.questions._registry import usual_questions
 from jaxcert.report._in_words import column_texts, heading
 from jaxcert.report._recompute import differing, support_of
 from jaxcert.report._records import certificate_document, certificate_record
+from jaxcert.report._several import Several
 from jaxcert.report.plots._interval_plot import Interval, observed_means, shared_letters
 from jaxcert.returns._labels import enumerated, quoted
 from jaxcert.tables._aligned import in_one_order, stacked
@@ -38,8 +38,6 @@ class Leaderboard(NamedTuple):
     data: Sequence[ReturnsFile] = ()
     answers: Sequence[Mapping[str, Any]] = ()  # of each policy, by the names of the questions
     order: Any = None  # whether policy i is certified to be at least as good as j, bool[p, p]
-    title: str = "Leaderboard"  # of a page or a plot that has no other
-    axis: Mapping[str, Any] = MappingProxyType({"xlabel": "mean"})  # the name of the numbers that are drawn
 
     @property
     def of_each(self) -> list[Question]:
@@ -122,28 +120,32 @@ class Leaderboard(NamedTuple):
         return [self.names[j] for j in np.flatnonzero(self.order[i]).tolist() if j != i]
 
     @property
-    def said(self) -> list[str]:
-        """For each policy, a sentence on the policies that it at least matches, in the order of the table."""
-        best = [(quoted(name), self.not_better(self.names.index(name))) for name in self.table["policy"]]
-        return [f"{name} is {_ORDER} {enumerated([*map(quoted, others)])}." for name, others in best if others]
-
-    @property
-    def page(self) -> dict[str, Any]:
-        """What a page shows besides."""
-        low, high = self.support
-        settings = {
-            "tasks": str(len(self.data[0].tasks)),
-            "support of the returns": f"[{low:.9g}, {high:.9g}]",
-            "delta of each statement": ceil_figures(self.share),
-            "asked of each policy": "; ".join(each.words.rstrip("?") for each in self.of_each) or "its place",
-        }
+    def shown(self) -> Several:
+        """What a page or a plot shows of it: sentences on the policies that each at least matches, as in the table."""
+        (low, high), table = self.support, self.table
+        best = [(quoted(name), self.not_better(self.names.index(name))) for name in table["policy"]]
         by_means = "The rows stand in the order of the certified means, which proves no order of the policies: the last"
-        return {
-            "kind": f"{len(self.names)} policies",
-            "note": f"{by_means} column does." if "means" in self.counts else "Only the last column proves an order.",
-            "caption": ["Policies that share a letter are not distinguished."],
-            "settings": settings,
-        }
+        return Several(
+            title="Leaderboard",
+            kind=f"{len(self.names)} policies",
+            questions=self.questions,
+            names=self.names,
+            data=self.data,
+            delta=self.delta,
+            together=self.together,
+            table=table,
+            intervals=self.intervals,
+            axis={"xlabel": "mean"},
+            said=[f"{name} is {_ORDER} {enumerated([*map(quoted, others)])}." for name, others in best if others],
+            note=f"{by_means} column does." if "means" in self.counts else "Only the last column proves an order.",
+            settings={
+                "tasks": str(len(self.data[0].tasks)),
+                "support of the returns": f"[{low:.9g}, {high:.9g}]",
+                "delta of each statement": ceil_figures(self.share),
+                "asked of each policy": "; ".join(each.words.rstrip("?") for each in self.of_each) or "its place",
+            },
+            caption="Policies that share a letter are not distinguished.",
+        )
 
 
 def _cells(question: Question, answer: Any) -> dict[str, str]:

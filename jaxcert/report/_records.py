@@ -11,17 +11,18 @@ import jax
 import jaxlib.version
 import numpy as np
 
-from jaxcert._files import write_whole
 from jaxcert._version import __version__
 from jaxcert.certificates._answer import plain
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import SAMPLED, SOURCES
 from jaxcert.certificates._question import Question
 from jaxcert.questions import question_of, rows_of
-from jaxcert.questions._answers import assumptions_of, plain_settings, sampled
+from jaxcert.questions._answers import sampled
+from jaxcert.report._assumptions import assumptions_of, plain_settings
 from jaxcert.report._exact_check import with_witnesses
 from jaxcert.report.check_certificate import FORMAT, FORMAT_VERSION, NOTE, WHOLE
 from jaxcert.returns import stratified
+from jaxcert.tables._files import write_whole
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import names_of
 

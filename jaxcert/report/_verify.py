@@ -12,7 +12,7 @@ from jaxcert._validation import precision
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import assumptions_of
+from jaxcert.report._assumptions import assumptions_of
 from jaxcert.report._certificate_file import read_certificate
 from jaxcert.report._leaderboard import of_leaderboard
 from jaxcert.report._protocol import Protocol

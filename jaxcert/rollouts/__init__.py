@@ -1,7 +1,6 @@
 """From policies and tasks to returns, and to certificates."""
 
-from jaxcert.rollouts._adaptive import certify_adaptive
-from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
+from jaxcert.rollouts._adaptive import AdaptiveCertificate, certify_adaptive
 from jaxcert.rollouts._certify_policy import PolicyCertificate, certify_policy
 from jaxcert.rollouts._collect import collect
 from jaxcert.rollouts._gymnasium import collect_gymnasium

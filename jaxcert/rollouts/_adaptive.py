@@ -1,5 +1,6 @@
 """Certificates that decide, while they roll out, which task needs another rollout."""
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import Any
@@ -10,22 +11,64 @@ import numpy as np
 
 from jaxcert._types import Numeric
 from jaxcert._validation import check_count, is_concrete, kept_readable
+from jaxcert.certificates import Certificate
+from jaxcert.certificates._answer import holds_values
 from jaxcert.certificates._method import BINOMIAL, USUAL_BETA, binomial_epsilon
 from jaxcert.certificates._registry import as_row, prepare_thresholds
 from jaxcert.certificates._safety_level import allowed_counts
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import probability
-from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
 from jaxcert.rollouts._certify_policy import sampled_tasks
 from jaxcert.rollouts._collect import batch_size, check_shapes
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, key_apart
-from jaxcert.rollouts._rounds import Limits, Worker, go_on
+from jaxcert.rollouts._rounds import Worker, go_on
 from jaxcert.sequential._rule import MOST_ROLLOUTS, Settings, prepare_rule, takes_table
 from jaxcert.sequential._wealth import SequentialState, certificate_of, start
 
 _MOST_ROLLOUTS = 2**28
+_UNDECLARED = (
+    "All returns are 0 or 1: a new run with binary=True, or of an environment that declares it, would give up fewer "
+    "tasks that fail at first."
+)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, repr=False)
+class AdaptiveCertificate:
+    """A certificate with the rollouts behind it, at one moment of an adaptive run.
+
+    The returns are no sample of a fixed size, since each was asked for because of those before: ``certify`` does not
+    hold for them.
+
+    Attributes:
+        certificate: the certificate at the thresholds, with ``num_rollouts_used`` for each task.
+        state: of the experiment, with ``passed`` and ``num_rollouts``.
+        tasks: a pytree of arrays [n, ...].
+        num_started: rollouts in all: the cost, with those that were not needed in the end.
+        rollout_task: the task of each rollout, in the order in which they were taken in, int32[r]; -1 after the last.
+        rollout_return: the return of each, float[r]; NaN after the last.
+    """
+
+    certificate: Certificate
+    state: SequentialState
+    tasks: Any
+    num_started: jax.Array
+    rollout_task: jax.Array
+    rollout_return: jax.Array
+
+    def __repr__(self) -> str:
+        return f"{self.certificate!r}\n{_UNDECLARED}" if self._gave_up_successes() else repr(self.certificate)
+
+    def _gave_up_successes(self) -> bool:
+        """Whether tasks were given up by bets that are not made for the returns, all of which are 0 or 1."""
+        state = self.state
+        if not holds_values(self) or state.is_binary.ndim or state.is_binary or (state.low, state.high) != (0, 1):
+            return False
+        returns = np.asarray(self.rollout_return)[np.asarray(self.rollout_task) >= 0]
+        was_given_up = ~np.asarray(state.passed) & ~np.asarray(state.is_open)
+        return bool(np.all(np.isin(returns, (0, 1))) and was_given_up.any())
 
 
 def certify_adaptive(
@@ -118,8 +161,7 @@ def certify_adaptive(
     capacity = 1 << (max_rollouts - 1).bit_length()
     sizes = {"num_slots": batch_size(state_bytes, num_tasks, max_bytes), "capacity": capacity}
     worker, state = _begin(env, policy, key, rows, level, rule, num_tasks=num_tasks)
-    limits = Limits(jnp.asarray(max_rollouts, jnp.int32), needed)
-    run = go_on(env, worker, state, limits, **sizes)
+    run = go_on(env, worker, state, needed, jnp.asarray(max_rollouts, jnp.int32), **sizes)
     found = AdaptiveCertificate(
         certificate=certificate_of(run.state, share, bool(binary)),
         state=run.state,

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from jaxcert._files import check_output, lock_of, naming, write_whole
-from jaxcert.tables._content import content_of, parsed
+from jaxcert.tables._files import check_output, content_of, lock_of, naming, parsed, write_whole
 
 # What each line begins with, its place from 0, and ends with.
 _NUMBER, _CHAIN = "number", "chain"

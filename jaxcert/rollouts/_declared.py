@@ -87,15 +87,17 @@ def outcomes_of(successes: bool, support: tuple[float, float]) -> str:
     return "a success or a failure" if successes else "a score in [{:g}, {:g}]".format(*support)
 
 
-def check_outcome(value: Any, successes: bool, support: tuple[float, float]) -> None:
+def check_outcome(value: Any, declared: Any) -> None:
     """Raise ValueError unless a trial can have this value: a bool for successes, else a float in the support."""
-    if successes:
+    low, high = declared.support
+    if declared.successes:
         fits = isinstance(value, bool)
     else:
-        fits = isinstance(value, float) and bool(possible(np.float64(value), *support, False))
+        fits = isinstance(value, float) and bool(possible(np.float64(value), low, high, False))
     if not fits:
         found = (("a failure", "a success")[value]) if isinstance(value, bool) else f"the score {value!r:.40}"
-        raise ValueError(f"the trial has {found}; expected {outcomes_of(successes, support)}, as was declared")
+        wanted = outcomes_of(declared.successes, declared.support)
+        raise ValueError(f"the trial has {found}; expected {wanted}, as was declared")
 
 
 def check_labels(name: str, labels: Sequence[Any], each: str) -> None:
@@ -125,8 +127,8 @@ def one_number(name: str, value: Any) -> float:
 
 
 def two_ends(support: Any) -> tuple[float, float]:
-    """The ends of a support, or ValueError."""
-    ends = as_numbers("support", support)
+    """The ends of a support, (0, 1) for none, or ValueError."""
+    ends = as_numbers("support", (0, 1) if support is None else support)
     if ends.shape != (2,):
         raise ValueError(f"support is {support!r}; expected two numbers (a, b)")
     low, high = ends.tolist()
@@ -152,15 +154,12 @@ class Declared(NamedTuple):
     give_up: float
     max_trials: int | None  # of a task, after which it is left; None for no limit
 
+    role = "task"  # what a label means
+
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels by which trials are recorded."""
         return self.tasks
-
-    @property
-    def role(self) -> str:
-        """The meaning of a label."""
-        return "task"
 
     def state(self) -> SequentialState:
         """The tasks before their first trial; ValueError for an invalid declaration."""

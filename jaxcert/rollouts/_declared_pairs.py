@@ -42,10 +42,7 @@ class DeclaredPairs(NamedTuple):
     max_pairs: int | None  # after which the experiment ends; None for no limit
     seed: int  # of the order within each pair
 
-    @property
-    def role(self) -> str:
-        """The meaning of a label."""
-        return "policy"
+    role = "policy"  # what a label means
 
     @property
     def noun(self) -> str:

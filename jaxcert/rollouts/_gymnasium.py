@@ -12,6 +12,7 @@ from jaxcert.numerics._rounding import cast
 from jaxcert.numerics._summation import add, lower_end_host, nothing
 from jaxcert.rollouts._collect import count_tasks
 from jaxcert.rollouts._host_policy import Actor, actor_of, as_action
+from jaxcert.rollouts._multi_task import parts_of
 from jaxcert.rollouts._policy import episode_key
 
 # An episode that nothing limits ends here with an error.
@@ -111,15 +112,17 @@ def _made(make_env: Callable[[Any], Any], task: Any) -> Any:
 
 def _episodes(envs: list[Any], actor: Actor, seeds: list[int]) -> np.ndarray:
     """The returns of the first episode of every environment; ValueError for an endless episode or an invalid reward."""
-    obs = [_first(env.reset(seed=seed)) for env, seed in zip(envs, seeds, strict=True)]
+    begun = (env.reset(seed=seed) for env, seed in zip(envs, seeds, strict=True))
+    obs = [parts_of("reset", found, "(observation, info)")[0] for found in begun]
     alive, total, t = np.ones(len(envs), bool), nothing(np.zeros(len(envs))), 0
     while alive.any():
         if t == _MANY_STEPS:
             raise ValueError(
                 f"an episode has not ended after {t} steps; expected gymnasium.wrappers.TimeLimit around it"
             )
-        rewards, actions = np.zeros(len(envs)), _actions(actor, obs, alive, t)
-        for i in np.flatnonzero(alive).tolist():
+        rewards, going = np.zeros(len(envs)), np.flatnonzero(alive).tolist()
+        actions = actor(obs, going, t)
+        for i in going:
             taken = envs[i].step(as_action(envs[i].action_space, actions[i]))
             obs[i], rewards[i], alive[i] = _step(taken)
         t += 1
@@ -129,56 +132,11 @@ def _episodes(envs: list[Any], actor: Actor, seeds: list[int]) -> np.ndarray:
     return lower_end_host(total)
 
 
-def _actions(actor: Actor, obs: list[Any], alive: np.ndarray, t: int) -> Any:
-    """The action of each environment whose episode goes on, by its place."""
-    if actor.takes_batch:
-        return _rows(actor.act(_stacked(obs), t), len(obs))
-    return {i: actor.act(obs[i], t) for i in np.flatnonzero(alive).tolist()}
-
-
 def _step(found: Any) -> tuple[Any, float, bool]:
     """The observation, the reward, and whether the episode goes on."""
-    if not isinstance(found, tuple) or len(found) != 5:
-        raise ValueError(
-            f"step gave {_length(found)}; expected the five of Gymnasium: observation, reward, terminated,"
-            " truncated, info (the package shimmy converts an environment of gym)"
-        )
-    obs, reward, terminated, truncated, _ = found
-    return obs, _reward(reward), not (terminated or truncated)
-
-
-def _first(found: Any) -> Any:
-    """The observation with which an episode begins."""
-    if not isinstance(found, tuple) or len(found) != 2:
-        raise ValueError(f"reset gave {_length(found)}; expected the two of Gymnasium: observation, info")
-    return found[0]
-
-
-def _length(found: Any) -> str:
-    return f"{len(found)} values" if isinstance(found, tuple) else f"a {type(found).__name__}"
-
-
-def _reward(reward: Any) -> float:
+    expected = "(observation, reward, terminated, truncated, info) (the package shimmy converts environments of gym)"
+    obs, reward, terminated, truncated, _ = parts_of("step", found, expected)
     number = np.asarray(reward)
     if number.size != 1 or number.dtype.kind not in "biuf":
         raise ValueError(f"an environment gave the reward {reward!r}; expected one number")
-    return float(number.reshape(()))
-
-
-def _stacked(obs: list[Any]) -> Any:
-    try:
-        return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *obs)
-    except ValueError as error:
-        raise ValueError(
-            "the tasks have observations of several shapes, which this policy cannot take together; give num_envs=1,"
-            " or a policy that is a function of the observation alone"
-        ) from error
-
-
-def _rows(actions: Any, num_envs: int) -> list[Any]:
-    """The action of each environment, from a batch of them."""
-    leaves, structure = jax.tree.flatten(actions)
-    for leaf in leaves:
-        if np.shape(leaf)[:1] != (num_envs,):
-            raise ValueError(f"the policy gives actions of shape {np.shape(leaf)} for {num_envs} observations")
-    return [structure.unflatten([leaf[i] for leaf in leaves]) for i in range(num_envs)]
+    return obs, float(number.reshape(())), not (terminated or truncated)

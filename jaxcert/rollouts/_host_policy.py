@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -44,14 +44,8 @@ def _numbers(space: Any, action: Any) -> Any:
     return array.astype(space.dtype)[()]
 
 
-class Actor(NamedTuple):
-    """Chooses the actions of episodes that run side by side, from their observations and the step.
-
-    ``takes_batch``: whether it takes the observations of all at once.
-    """
-
-    act: Callable[[Any, int], Any]
-    takes_batch: bool
+# From the observations of episodes side by side, the places of those that go on and the step to actions by place.
+Actor = Callable[[list[Any], list[int], int], Any]
 
 
 def actor_of(policy: Any) -> Callable[[jax.Array], Actor]:
@@ -67,7 +61,7 @@ def actor_of(policy: Any) -> Callable[[jax.Array], Actor]:
             " lambda obs: module(torch.as_tensor(obs)).argmax(-1)"
         )
     if callable(policy) and _takes_observation_alone(policy):
-        return lambda keys: Actor(lambda obs, t: policy(obs), takes_batch=False)
+        return lambda keys: lambda obs, going, t: {i: policy(obs[i]) for i in going}
     return functools.partial(_compiled, as_policy(policy))
 
 
@@ -95,33 +89,53 @@ def _predicting(predict: Callable[..., Any]) -> Actor:
     """A model of Stable-Baselines3, deterministic; the state of a recurrent one is handed from step to step."""
     carried: dict[str, Any] = {}
 
-    def act(obs: Any, t: int) -> Any:
-        found = predict(obs, deterministic=True, **carried)
+    def act(obs: list[Any], going: list[int], t: int) -> Any:
+        found = predict(_stacked(obs), deterministic=True, **carried)
         if not isinstance(found, tuple) or len(found) != 2:
             raise TypeError(f"predict gives a {type(found).__name__}; expected a pair of actions and state")
         if found[1] is not None:
             carried["state"] = found[1]
-        return found[0]
+        return _rows(found[0], len(obs))
 
-    return Actor(act, takes_batch=True)
+    return act
 
 
 def _compiled(policy: Policy, keys: jax.Array) -> Actor:
     """A policy of JAX, in one compiled call a step."""
 
-    def act(obs: Any, t: int) -> Any:
+    def act(obs: list[Any], going: list[int], t: int) -> Any:
+        together = _stacked(obs)
         try:
-            return jax.tree.map(np.asarray, _actions(policy, obs, keys, t))
+            return _rows(jax.tree.map(np.asarray, _actions(policy, together, keys, t)), len(obs))
         except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError) as error:
             raise TypeError(
                 "JAX cannot trace the policy, a function of an observation and a key; one of NumPy or PyTorch is a"
                 " function of the observation alone"
             ) from error
 
-    return Actor(act, takes_batch=True)
+    return act
 
 
 @jax.jit
 def _actions(policy: Policy, obs: Any, keys: jax.Array, t: int) -> Any:
     keys = jax.vmap(lambda key: jax.random.fold_in(key, t))(keys)
     return jax.vmap(lambda obs, key: policy.apply(policy.params, obs, key))(obs, keys)
+
+
+def _stacked(obs: list[Any]) -> Any:
+    try:
+        return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *obs)
+    except ValueError as error:
+        raise ValueError(
+            "the tasks have observations of several shapes, which this policy cannot take together; give num_envs=1,"
+            " or a policy that is a function of the observation alone"
+        ) from error
+
+
+def _rows(actions: Any, num_envs: int) -> list[Any]:
+    """The action of each environment, from a batch of them."""
+    leaves, structure = jax.tree.flatten(actions)
+    for leaf in leaves:
+        if np.shape(leaf)[:1] != (num_envs,):
+            raise ValueError(f"the policy gives actions of shape {np.shape(leaf)} for {num_envs} observations")
+    return [structure.unflatten([leaf[i] for leaf in leaves]) for i in range(num_envs)]

@@ -79,3 +79,14 @@ class MultiTaskEnv:
         """
         check_count("num_tasks", num_tasks)
         return jax.vmap(self.sample_task)(jax.random.split(key, num_tasks))
+
+
+def parts_of(name: str, found: Any, expected: str) -> Any:
+    """The tuple that a function of another library's environment gives; ValueError for another number of parts.
+
+    ``expected``: the parts in words, with commas between them.
+    """
+    if not isinstance(found, tuple) or len(found) != expected.count(",") + 1:
+        given = f"{len(found)} values" if isinstance(found, tuple) else f"a {type(found).__name__}"
+        raise ValueError(f"{name} returns {given}; expected {expected}")
+    return found

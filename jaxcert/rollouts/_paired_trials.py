@@ -18,7 +18,7 @@ from jaxcert.rollouts._trial_log import first_entry, trial_entry
 from jaxcert.rollouts._trials import Trials
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._pairs import PAIR_BETS, orders_of, shown_better
-from jaxcert.tables._content import in_file
+from jaxcert.tables._files import in_file
 
 
 class PairedTrials(RecordedTrials[DeclaredPairs]):
@@ -101,7 +101,7 @@ class PairedTrials(RecordedTrials[DeclaredPairs]):
         declared = DeclaredPairs(
             policies=names,
             labels=drawn_labels(number, len(names)) if blinded else names,
-            support=two_ends((0, 1) if support is None else support),
+            support=two_ends(support),
             successes=support is None,
             margin=one_number("margin", margin),
             delta=one_number("delta", delta),

@@ -125,31 +125,30 @@ def as_policy(policy: Any) -> Policy:
         raise TypeError(
             f"{type(policy).__name__} holds arrays: give Policy(apply, params), with them in params"
         ) from error
-    return Policy(_Plain(policy, tuple(map(_Same, _captured(policy)))), ())
+    return Policy(_Plain(policy, tuple(_captured(policy))), ())
 
 
-@dataclasses.dataclass(frozen=True)
-class _Same:
-    """Equal only to a wrapper of the same object, since objects with arrays can neither be compared nor hashed."""
-
-    value: Any
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.value is other.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class _Plain:
-    """A function with the current values of its outer variables; reassigning these makes another policy."""
+    """A function with the current values of its outer variables; reassigning these makes another policy.
+
+    Values are equal if they are one object, since objects with arrays can neither be compared nor hashed.
+    """
 
     function: Callable[[Any, jax.Array], Any]
-    captured: tuple[_Same, ...]
+    captured: tuple[Any, ...]
 
     def __call__(self, params: tuple[()], obs: Any, key: jax.Array) -> Any:
         return self.function(obs, key)
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self.function, *map(id, self.captured)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Plain) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
 
 
 def _captured(function: Any) -> Iterator[Any]:

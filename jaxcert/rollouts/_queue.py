@@ -100,9 +100,15 @@ class _Queue(NamedTuple):
     finite: jax.Array
 
 
-def run_at_once(env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Returns and whether all actions were finite, of an episode on each task, all of them side by side."""
-    end = step_on(env, policy, begin(env, tasks, keys), 0)
+def run_at_once(
+    env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array, where: jax.Array | bool = True
+) -> tuple[jax.Array, jax.Array]:
+    """Returns and whether all actions were finite, of an episode on each task, all of them side by side.
+
+    Where there is to be none, an episode that is over is stepped on: a real one, as any other might not end.
+    """
+    work = begin(env, tasks, keys)
+    end = step_on(env, policy, work._replace(alive=work.alive & where), 0)
     return lower_end(end.total), end.finite
 
 

@@ -10,7 +10,7 @@ from jaxcert.rollouts._declared import Declared, Trial, check_outcome
 from jaxcert.rollouts._declared_pairs import DeclaredPairs
 from jaxcert.rollouts._trial_log import Log, after, trial_entry, withdrawal_entry
 from jaxcert.sequential import SequentialState
-from jaxcert.tables._content import in_file
+from jaxcert.tables._files import in_file
 
 Kind = TypeVar("Kind", bound=Declared | DeclaredPairs)
 
@@ -95,10 +95,9 @@ class RecordedTrials(Generic[Kind]):
         value = value if isinstance(value, bool) else float(value)
         with self._file.adding() as add:
             place = self._place(label)
-            declared = self.declared
-            check_outcome(value, declared.successes, declared.support)
+            check_outcome(value, self.declared)
             with in_file(self.path):
-                declared.turn(self._log.counted, place)
+                self.declared.turn(self._log.counted, place)
                 self._check_open(place)
             outcomes = {**dict.fromkeys(self._decided()), place: value}
             add([trial_entry(self._log, *each) for each in outcomes.items()])

@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxcert.numerics._summation import lower_end
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
-from jaxcert.rollouts._queue import begin, step_on
+from jaxcert.rollouts._queue import run_at_once
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._wealth import advance
 
@@ -18,18 +17,6 @@ from jaxcert.sequential._wealth import advance
 _AHEAD = 8
 # The number of rollouts of a task in a round, at most.
 _AT_ONCE = 32
-
-
-class Limits(NamedTuple):
-    """When a run ends, besides the decision of all tasks.
-
-    Attributes:
-        max_rollouts: in all.
-        needed: tasks that have to pass at each threshold, int32[t]; more than there are for no such end.
-    """
-
-    max_rollouts: jax.Array
-    needed: jax.Array
 
 
 class Run(NamedTuple):
@@ -59,32 +46,38 @@ def go_on(
     env: MultiTaskEnv,
     worker: Worker,
     state: SequentialState,
-    limits: Limits,
+    needed: jax.Array,
+    max_rollouts: jax.Array,
     *,
     num_slots: int,
     capacity: int,
 ) -> Run:
-    """Roll out until every task is decided or a limit is reached; at most ``capacity`` rollouts."""
+    """Roll out until every task is decided or a limit is reached; at most ``capacity`` rollouts.
+
+    ``needed``: how many tasks have to pass at each threshold, int32[t]; more than there are for no such end.
+    """
 
     def goes_on(run: Run) -> jax.Array:
-        return jnp.any(_wanted(run.state, limits)) & (run.num_rollouts < limits.max_rollouts)
+        return jnp.any(_wanted(run.state, needed)) & (run.num_rollouts < max_rollouts)
 
     def one_round(run: Run) -> Run:
-        task, number, taken = assign(run, limits, num_slots)
+        task, number, taken = assign(run, needed, max_rollouts, num_slots)
         return _with(run, task, number, taken, _returns(env, worker, task, number, taken))
 
     logs = jnp.full(capacity, -1, jnp.int32), jnp.full(capacity, jnp.nan, state.low.dtype)
     return jax.lax.while_loop(goes_on, one_round, Run(state, jnp.zeros((), jnp.int32), *logs))
 
 
-def _wanted(state: SequentialState, limits: Limits) -> jax.Array:
+def _wanted(state: SequentialState, needed: jax.Array) -> jax.Array:
     """Tasks that are open at a threshold where more have to pass, bool[n]."""
     num_passed = jnp.sum(state.lower_bounds[:, None] >= state.thresholds[None], axis=0, dtype=jnp.int32)
-    short = jnp.broadcast_to(num_passed < limits.needed, state.passed.shape)
+    short = jnp.broadcast_to(num_passed < needed, state.passed.shape)
     return jnp.any(state.is_open & short, axis=-1)
 
 
-def assign(run: Run, limits: Limits, num_slots: int) -> tuple[jax.Array, jax.Array, jax.Array]:
+def assign(
+    run: Run, needed: jax.Array, max_rollouts: jax.Array, num_slots: int
+) -> tuple[jax.Array, jax.Array, jax.Array]:
     """The task of each slot, the number of its rollout within the task, and whether there is one, [S] each.
 
     The open tasks with the fewest rollouts come first.
@@ -92,23 +85,20 @@ def assign(run: Run, limits: Limits, num_slots: int) -> tuple[jax.Array, jax.Arr
     state = run.state
     ahead = jnp.minimum(1 + state.num_rollouts // _AHEAD, _AT_ONCE)
     room = jnp.minimum(ahead, state.max_rollouts_per_task - state.num_rollouts)
-    ready = _wanted(state, limits)
+    ready = _wanted(state, needed)
     order = jnp.argsort(jnp.where(ready, state.num_rollouts, jnp.iinfo(jnp.int32).max)).astype(jnp.int32)
     count, rank = jnp.maximum(jnp.sum(ready, dtype=jnp.int32), 1), jnp.arange(num_slots, dtype=jnp.int32)
     task, times = order[rank % count], rank // count  # one rollout each, then a second each, ...
-    taken = ready[task] & (times < room[task]) & (run.num_rollouts + rank < limits.max_rollouts)
+    taken = ready[task] & (times < room[task]) & (run.num_rollouts + rank < max_rollouts)
     return task, state.num_rollouts[task] + times, taken
 
 
 def _returns(env: MultiTaskEnv, worker: Worker, task: jax.Array, number: jax.Array, taken: jax.Array) -> jax.Array:
-    """The return of each slot; rollout j of task i has the same key in whichever slot and order.
-
-    A slot without a rollout holds an episode that is over, but real: it is stepped on, and any other might not end.
-    """
+    """The return of each slot; rollout j of task i has the same key in whichever slot and order."""
     chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[task], worker.tasks)
-    work = begin(env, chosen, jax.vmap(jax.random.fold_in)(worker.keys[task], number))
-    end = step_on(env, worker.policy, work._replace(alive=work.alive & taken), 0)
-    return jnp.where(end.finite, lower_end(end.total), jnp.nan)  # of an action or a done that was not finite
+    keys = jax.vmap(jax.random.fold_in)(worker.keys[task], number)
+    returns, finite = run_at_once(env, worker.policy, chosen, keys, taken)
+    return jnp.where(finite, returns, jnp.nan)
 
 
 def _with(run: Run, task: jax.Array, number: jax.Array, taken: jax.Array, returns: jax.Array) -> Run:

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.numerics._rounding import convert_host
-from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
+from jaxcert.rollouts._adaptive import AdaptiveCertificate
 from jaxcert.rollouts._declared import Declared, Trial, check_outcome, fields_in
 from jaxcert.rollouts._declared_pairs import DeclaredPairs
 from jaxcert.rollouts._first_entry import declared_in, fields_of
@@ -30,8 +30,19 @@ class Log(NamedTuple):
 
     declared: Declared | DeclaredPairs
     trials: tuple[Trial, ...]  # with those that were withdrawn
-    counted: tuple[Trial, ...]  # those that were not
-    state: SequentialState  # after these
+    state: SequentialState  # after those that were not
+
+    @property
+    def counted(self) -> tuple[Trial, ...]:
+        """The trials that were not withdrawn."""
+        return tuple(trial for trial in self.trials if trial.withdrawn is None)
+
+    @property
+    def last(self) -> Trial:
+        """The last trial that counts; ValueError if there is none."""
+        if not self.counted:
+            raise ValueError("no trial is left to withdraw")
+        return self.counted[-1]
 
 
 def first_entry(declared: Declared | DeclaredPairs) -> dict[str, Any]:
@@ -59,7 +70,7 @@ def _outcome(declared: Declared | DeclaredPairs) -> str:
 
 def withdrawal_entry(log: Log, why: str) -> dict[str, Any]:
     """The entry by which the last trial that counts is withdrawn; ValueError if there is none."""
-    return {"time": _now(), "withdrawn": _last(log.trials).number, "why": why}
+    return {"time": _now(), "withdrawn": log.last.number, "why": why}
 
 
 def after(before: Log | None, entries: Iterator[Mapping[str, Any]]) -> Log:
@@ -67,52 +78,38 @@ def after(before: Log | None, entries: Iterator[Mapping[str, Any]]) -> Log:
     if before is None:
         kinds = {name: functools.partial(_declared, kind) for name, kind in _KINDS.items()}
         before = begun(declared_in(next(entries, None), kinds))
-    log, trials = before, before.trials
+    log = before
     for entry in entries:
-        trials = _with_entry(log.declared, trials, entry)
-    return with_trials(log, trials)
+        log = log._replace(trials=_with_entry(log, entry))
+    return with_trials(before, log.trials)
 
 
-def _with_entry(
-    declared: Declared | DeclaredPairs, trials: tuple[Trial, ...], entry: Mapping[str, Any]
-) -> tuple[Trial, ...]:
+def _with_entry(log: Log, entry: Mapping[str, Any]) -> tuple[Trial, ...]:
     """The trials after one entry more."""
+    declared, trials = log.declared, log.trials
     if not isinstance(entry.get("time"), str):
         raise ValueError("expected its time as a text")
     if "withdrawn" in entry:
         if _outcome(declared) in entry:
             raise ValueError("expected a trial or a withdrawal, and not both in one line")
-        return _without_last(trials, entry)
+        return _without_last(log, entry)
     label, labels = entry.get(declared.role), declared.labels
     if label not in labels:
         raise ValueError(f"its {declared.role} is {label!r:.40}, which was not declared")
-    place, before = labels.index(label), that_count(trials)
+    place, before = labels.index(label), log.counted
     if isinstance(declared, DeclaredPairs) and entry.get("dropped") is True:
         return (*trials, Trial(entry["number"], place, None, entry["time"], declared.drop(before, place)))
     value: Any = entry.get(_outcome(declared))
-    check_outcome(value, declared.successes, declared.support)
+    check_outcome(value, declared)
     return (*trials, Trial(entry["number"], place, float(value), entry["time"], declared.turn(before, place)))
 
 
-def _without_last(trials: tuple[Trial, ...], entry: Mapping[str, Any]) -> tuple[Trial, ...]:
+def _without_last(log: Log, entry: Mapping[str, Any]) -> tuple[Trial, ...]:
     """The trials without the last one that counted."""
-    last, why = _last(trials), entry.get("why")
+    last, why = log.last, entry.get("why")
     if entry["withdrawn"] != last.number or not isinstance(why, str) or not why or not why.isprintable():
         raise ValueError(f"expected it to withdraw the trial of line {last.number + 1}, and to say why")
-    return tuple(each._replace(withdrawn=why) if each is last else each for each in trials)
-
-
-def that_count(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
-    """The trials that were not withdrawn."""
-    return tuple(trial for trial in trials if trial.withdrawn is None)
-
-
-def _last(trials: tuple[Trial, ...]) -> Trial:
-    """The last trial that counts."""
-    for trial in reversed(trials):
-        if trial.withdrawn is None:
-            return trial
-    raise ValueError("no trial is left to withdraw")
+    return tuple(each._replace(withdrawn=why) if each is last else each for each in log.trials)
 
 
 def _now() -> str:
@@ -128,15 +125,15 @@ def begun(declared: Declared | DeclaredPairs) -> Log:
     The state is computed in the precision that JAX has now: in each, a wealth is at most its exact value (theory page,
     section 8), so that a log may be read in another one than it was written in.
     """
-    return Log(declared, (), (), declared.state())
+    return Log(declared, (), declared.state())
 
 
 def with_trials(log: Log, trials: tuple[Trial, ...]) -> Log:
     """Add these trials; start anew if a trial that had counted was withdrawn."""
-    kept = that_count(trials)
-    if kept[: len(log.counted)] != log.counted:
+    found = log._replace(trials=trials)
+    if found.counted[: len(log.counted)] != log.counted:
         log = begun(log.declared)
-    return log._replace(trials=trials, counted=kept, state=log.declared.advanced(log.state, log.counted, kept))
+    return found._replace(state=log.declared.advanced(log.state, log.counted, found.counted))
 
 
 def run_of(log: Log) -> AdaptiveCertificate:

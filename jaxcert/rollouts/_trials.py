@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxcert._types import Numeric
 from jaxcert._validation import as_numbers, check_count
-from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
+from jaxcert.rollouts._adaptive import AdaptiveCertificate
 from jaxcert.rollouts._chained import ChainedLog
 from jaxcert.rollouts._declared import Declared, check_possible, fewest_to_pass, one_number, two_ends
 from jaxcert.rollouts._recorded_trials import RecordedTrials
@@ -115,7 +115,7 @@ class Trials(RecordedTrials[Declared]):
         declared = Declared(
             tasks=tuple(tasks),
             thresholds=tuple(as_numbers("thresholds", thresholds).reshape(-1).tolist()),
-            support=two_ends((0, 1) if support is None else support),
+            support=two_ends(support),
             successes=successes,
             delta=one_number("delta", delta),
             beta=one_number("beta", beta),

@@ -1,13 +1,13 @@
 """Several policies on the same tasks: their returns in one order, and doubts that tasks, units and conditions agree."""
 
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxcert.returns._paired import refuse_summary
-from jaxcert.tables._doubts import listed, tell
+from jaxcert.tables._doubts import Found, judge, listed
 from jaxcert.tables._entries import as_seen
 from jaxcert.tables._names import tells
 from jaxcert.tables._returns import Returns
@@ -46,11 +46,7 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
                [5., 6.]])
     """
     found = in_one_order(*policies)
-    names = _names_of(policies)
-    _ask_about_units(names, policies)
-    _ask_about_conditions(names, policies)
-    _ask_about_other_tasks(names, [each.of_tasks for each in policies])
-    _ask_about_copies(names, found)
+    judge((units, conditions, other_tasks, equal_policies), Policies(_names_of(policies), found))
     return found
 
 
@@ -80,52 +76,58 @@ def _names_of(policies: Sequence[Returns]) -> list[str]:
     return [each._name or f"policies[{number}]" for number, each in enumerate(policies)]
 
 
-def _ask_about_copies(names: Sequence[str], policies: Sequence[Returns]) -> None:
-    """Warn of policies of one file, or whose returns are equal in many trials, and not all of one value."""
-    contents = [(getattr(each, "sha256", i), getattr(each, "policy", None)) for i, each in enumerate(policies)]
-    for i, j in itertools.combinations(range(len(policies)), 2):
-        one, other = (
-            np.where(True if p.where is None else p.where, p.returns, np.nan) for p in (policies[i], policies[j])
-        )
-        is_told = one.size >= _FEWEST_EQUAL and len(np.unique(one)) > 1
-        if contents[i] == contents[j] or (is_told and np.array_equal(one, other, equal_nan=True)):
-            return tell("equal_policies", one=names[i], other=names[j])
+# --- doubts that policies are several, and were tried alike -----------------------------------------------------------
+
+
+class Policies(NamedTuple):
+    """Several policies by their names, with their tasks in one order."""
+
+    names: Sequence[str]
+    found: Sequence[Returns]
+
+
+def equal_policies(it: Policies) -> Found:
+    """Policies are of one file, or their returns are equal in many trials, and not all of one value."""
+    contents = [(getattr(each, "sha256", i), getattr(each, "policy", None)) for i, each in enumerate(it.found)]
+    returns = [np.where(True if each.where is None else each.where, each.returns, np.nan) for each in it.found]
+    for i, j in itertools.combinations(range(len(returns)), 2):
+        is_told = returns[i].size >= _FEWEST_EQUAL and len(np.unique(returns[i])) > 1
+        if contents[i] == contents[j] or (is_told and np.array_equal(returns[i], returns[j], equal_nan=True)):
+            return {"one": it.names[i], "other": it.names[j]}
     return None
 
 
-def _ask_about_units(names: Sequence[str], policies: Sequence[Returns]) -> None:
-    """Warn if one policy has returns up to 1 and another much larger ones, such as shares and percentages."""
-    sizes = [float(np.nanmax(np.abs(each.returns.astype(np.float64)))) for each in policies]
+def units(it: Policies) -> Found:
+    """One policy has returns up to 1 and another much larger ones, such as shares and percentages."""
+    sizes = [float(np.nanmax(np.abs(each.returns.astype(np.float64)))) for each in it.found]
     small, large = int(np.argmin(sizes)), int(np.argmax(sizes))
-    if sizes[small] <= 1 and sizes[large] >= _OTHER_UNIT * max(sizes[small], 0.5):
-        tell("units", small=names[small], most=sizes[small], large=names[large], others=sizes[large])
+    is_told = sizes[small] <= 1 and sizes[large] >= _OTHER_UNIT * max(sizes[small], 0.5)
+    told = {"small": it.names[small], "most": sizes[small], "large": it.names[large], "others": sizes[large]}
+    return told if is_told else None
 
 
-def _ask_about_conditions(names: Sequence[str], policies: Sequence[Returns]) -> None:
-    """Warn of columns that hold one entry for each policy, and not the same, unless it names the policy."""
-    differ, held = [], {name: each.constant for name, each in zip(names, policies, strict=True)}
-    for column in dict.fromkeys(column for each in held.values() for column in each):
-        found = {name: each[column] for name, each in held.items() if each.get(column, "") not in _NO_ENTRY}
-        entries = list(dict.fromkeys(found.values()))
+def conditions(it: Policies) -> Found:
+    """Columns hold one entry for each policy, and not the same, unless it names the policy."""
+    differ, held = [], [each.constant for each in it.found]
+    for column in dict.fromkeys(column for each in held for column in each):
+        entries = dict.fromkeys(each[column] for each in held if each.get(column, "") not in _NO_ENTRY)
         if len(entries) > 1 and not tells(column).policies:
             differ.append(f"{column:.40} ({listed(entries, width=20)})")
-    if differ:
-        tell("conditions", differ=listed(differ, 8, 2000))
+    return {"differ": listed(differ, 8, 2000)} if differ else None
 
 
-def _ask_about_other_tasks(names: Sequence[str], held: Sequence[Mapping[str, Mapping[Any, str]]]) -> None:
-    """Warn of columns with one entry for each task in the tables of two policies, and not the same one."""
-    differ = {}
-    for name, each in zip(names[1:], held[1:], strict=True):
-        for column in (column for column in each if column in held[0] and column not in differ):
-            pairs = [(label, held[0][column][label], entry) for label, entry in each[column].items()]
-            others = [pair for pair in pairs if as_seen(pair[1]) != as_seen(pair[2]) and not _NO_ENTRY & {*pair[1:]}]
-            if others:
-                label, one, other = others[0]
-                told = f"task {label!s:.40} has {one!r:.40} in {names[0]}, {other!r:.40} in {name}"
-                differ[column] = f"{column:.40} ({told}; {len(others)} of {len(pairs)} tasks)"
-    if differ:
-        tell("other_tasks", differ=listed(differ.values(), 4, 2000))
+def other_tasks(it: Policies) -> Found:
+    """Columns hold one entry for each task in the tables of two policies, and not the same one."""
+    differ, (first, *others) = {}, (each.of_tasks for each in it.found)
+    for name, each in zip(it.names[1:], others, strict=True):
+        for column in (column for column in each if column in first and column not in differ):
+            pairs = [(label, first[column][label], entry) for label, entry in each[column].items()]
+            apart = [pair for pair in pairs if as_seen(pair[1]) != as_seen(pair[2]) and not _NO_ENTRY & {*pair[1:]}]
+            if apart:
+                label, one, other = apart[0]
+                told = f"task {label!s:.40} has {one!r:.40} in {it.names[0]}, {other!r:.40} in {name}"
+                differ[column] = f"{column:.40} ({told}; {len(apart)} of {len(pairs)} tasks)"
+    return {"differ": listed(differ.values(), 4, 2000)} if differ else None
 
 
 def stacked(data: Sequence[Returns]) -> tuple[np.ndarray, np.ndarray]:

@@ -9,22 +9,17 @@ import numpy as np
 
 from jaxcert.returns._labels import check_printable, quoted
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded, combined, crossing, pair_counts
-from jaxcert.tables._doubts import judge, listed, tell
+from jaxcert.tables._doubts import judge, listed
 from jaxcert.tables._entries import TAKEN_FOR_TWO, as_seen, as_text, check_spelling
-from jaxcert.tables._label_doubts import (
-    ask_about_labels,
-    ask_about_parts,
-    ask_about_trials_of,
-    ask_about_unique_labels,
-    check_labels_of,
-)
-from jaxcert.tables._names import check_same_policy, may_tell_tasks, number_trials, tells
-from jaxcert.tables._outcome_doubts import Outcomes, ask_about_sums_and_gaps, check_outcomes, costs
-from jaxcert.tables._outcomes import as_counts, of_rates, outcomes_of_rows
+from jaxcert.tables._label_doubts import ask_about_gaps, ask_about_labels_of, ask_about_trials_of
+from jaxcert.tables._names import check_columns_of_trials, may_tell_tasks, tells
+from jaxcert.tables._outcome_doubts import Outcomes, check_outcomes, costs
+from jaxcert.tables._outcomes import as_counts, outcomes_of_rows
 from jaxcert.tables._picked_rows import Rows, picked_rows, rows_of
 from jaxcert.tables._read import Beside, Read, check_beside
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Columns, Roles, check_column, checked
+from jaxcert.tables._sum_doubts import check_labels_of, mean
 
 
 def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
@@ -54,34 +49,34 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     task, parts, names = rows.labels(columns), columns.of_task(rows.names), columns.of_value(rows.names)
     if not len(task.places):
         raise ValueError("has no rows, expected one per rollout")
-    width = len(names) if columns.is_wide(rows.names) else 1
-    numbering = _trials(rows, columns, task) if width == 1 or columns.trial in rows.names else None
-    episode, row = numbering if width == 1 else None, columns
-    columns = columns._replace(trial=None if episode is None else columns.trial)
-    own = {*parts, *names, roles.strata, *[row.trial] * (width > 1)}
+    is_wide, values = columns.is_wide(rows.names), [rows.column(name) for name in names]
+    numbering = _trials(rows, columns, task) if not is_wide or columns.trial in rows.names else None
+    episode = None if is_wide else numbering  # where each row holds several trials, these are not numbered
+    own = {*parts, *names, roles.strata, *[columns.trial] * is_wide}
     others = [name for name in rows.names if name not in own and rows.names.count(name) == 1]
     measures = [name for name in others if rows.surely_measures(name, task)]
     others = [name for name in others if name not in measures]
     twice = [name for name in rows.names if rows.names.count(name) > 1]
-    values = [rows.column(name) for name in names]
-    read = Read(columns, task, episode, others, rows.column, values)
+    read = Read(
+        columns._replace(trial=None if episode is None else columns.trial), task, episode, others, rows.column, values
+    )
     check_rows(read)
-    check_pairs(dataclasses.replace(read, columns=row, trial=numbering))
-    if len(parts) == 1:
-        ask_about_labels(task.listed())
-        ask_about_unique_labels(read)
-    elif roles.strata not in parts or len(parts) > 2:  # of two parts one is said to be a kind of tasks
-        ask_about_parts(columns, parts, rows.labels)
-    value = _value(names, values, columns, roles, is_wide=width > 1)
-    found = arrange(read, value, roles, counted=len(names) == 2 and width == 1)
+    check_pairs(dataclasses.replace(read, columns=columns, trial=numbering))
+    if roles.strata not in parts or len(parts) != 2:  # of two parts one is said to be a kind of tasks
+        ask_about_labels_of(read, rows.labels, parts)
+    is_counted = len(names) == 2 and not is_wide
+    value = as_counts(values[0], values[1], columns.value, is_rate=roles.is_rate) if is_counted else values[0]
+    if is_wide:
+        check_columns_of_trials(names)
+        value = coded(np.stack([each.entries.astype(object)[each.places] for each in values], axis=1).reshape(-1))
+    found = arrange(read, value, roles, counted=is_counted)
+    judge((mean,), found)
     if episode is not None:
         ask_about_trials_of(episode.listed())
-    ask_about_sums_and_gaps(found, episode)
+        ask_about_gaps(found, episode)
     strata = None if roles.strata is None else _strata_of(roles.strata, rows, task)
-    numbers = found.rows
-    if width > 1 or rows.picked is not None:
-        places = np.arange(len(task.places)) if rows.picked is None else rows.picked
-        numbers = _numbered(numbers, np.repeat(places, width))
+    places = np.arange(len(task.places)) if rows.picked is None else rows.picked
+    numbers = _numbered(found.rows, np.repeat(places, len(names))) if is_wide else _numbered(found.rows, places)
     of_tasks = _of_tasks(each for each in read.beside if not each.is_trial)
     unread = (*found.unread, *dict.fromkeys(map(str, [*measures, *twice])))
     return dataclasses.replace(found, rows=numbers, strata=strata, unread=unread, of_tasks=of_tasks)
@@ -124,15 +119,13 @@ def arrange(
     names, labels = read.columns, read.task.entries
     check_spelling(labels, f"column {names.task} holds")
     how = {"counted": counted, "unfinished": roles.unfinished, "lacking": lacking, "support": support}
-    of_rows, totals, num_lacking = outcomes_of_rows(value, names.value, **how)
-    tasks = read.task.repeated(len(value.places) // len(read.task.places))
+    of_rows, totals, count = outcomes_of_rows(value, names.value, **how)
+    tasks = read.task._replace(places=np.repeat(read.task.places, len(value.places) // len(read.task.places)))
     check_outcomes(names.value, totals, of_rows, dataclasses.replace(read, task=tasks), metric=roles.metric)
     found = padded(tasks.places[of_rows], totals, labels)
     is_counted = len(of_rows) > len(tasks.places)
-    rows = _numbered(found.rows, of_rows) if is_counted else found.rows
-    known = {name: getattr(read, name) for name in ("unread", "constant")}
-    known["counted"] = is_counted
-    return dataclasses.replace(found, rows=rows, num_unfinished=num_lacking, **known)
+    known = {"unread": read.unread, "constant": read.constant, "counted": is_counted, "num_unfinished": count}
+    return dataclasses.replace(found, rows=_numbered(found.rows, of_rows) if is_counted else found.rows, **known)
 
 
 def padded(tasks: np.ndarray, totals: np.ndarray, labels: np.ndarray) -> Returns:
@@ -150,22 +143,6 @@ def padded(tasks: np.ndarray, totals: np.ndarray, labels: np.ndarray) -> Returns
 def _numbered(rows: Any, of_rows: np.ndarray) -> np.ndarray:
     """The numbers of the rows that stand behind others, from 1 on; 0 for none."""
     return np.append(0, of_rows + 1)[rows]
-
-
-def _value(names: list[Any], values: list[Coded], columns: Columns, roles: Roles, *, is_wide: bool) -> Coded:
-    """The entries of one column, joined entries of several, or counts such as 3/5 from columns of successes and
-    trials.
-    """
-    if is_wide:
-        check_same_policy(names)
-        if not number_trials(names):
-            tell("columns_as_trials", first=str(names[0]), last=str(names[-1]))
-        whole = np.stack([each.entries.astype(object)[each.places] for each in values], axis=1)
-        return coded(whole.reshape(-1))
-    won, *trials = values
-    if not trials:
-        return won
-    return of_rates(won, trials[0], columns.value) if roles.is_rate else as_counts(won, trials[0])
 
 
 def _strata_of(name: str, rows: Rows, task: Coded) -> np.ndarray:
@@ -216,13 +193,13 @@ def _told_apart(read: Read, pair: list[int]) -> str:
     apart = [str(name) for name in held if len({*read.column(name).places[pair].tolist()}) > 1][:3]
     if not apart:
         return ""
-    told = f"; they differ in {', '.join(apart)}"
-    if crossing(read.task, read.column(apart[0])) == 1:  # what occurs with every task does not tell tasks apart
-        return (
-            f"{told}, of which each task has every entry: expected rows of one of them (--where), or a column that "
-            "numbers all trials of a task (--trial)"
-        )
-    return (
-        f"{told}: expected as trial what tells the trials of a task apart (--trial), both as task, where the other "
-        "numbers tasks of its own (--task), or rows of one policy alone (--policy, --where)"
+    how = (
+        ": expected as trial what tells the trials of a task apart (--trial), both as task, where the other numbers "
+        "tasks of its own (--task), or rows of one policy alone (--policy, --where)"
     )
+    if crossing(read.task, read.column(apart[0])) == 1:  # what occurs with every task does not tell tasks apart
+        how = (
+            ", of which each task has every entry: expected rows of one of them (--where), or a column that numbers "
+            "all trials of a task (--trial)"
+        )
+    return f"; they differ in {', '.join(apart)}{how}"

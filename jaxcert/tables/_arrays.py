@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from jaxcert.tables._content import SaidError, damage_told
+from jaxcert.tables._files import SaidError, damage_told
 
 
 def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] | None = None) -> dict[str, np.ndarray]:

@@ -48,10 +48,6 @@ class Coded(NamedTuple):
         kept = coded(self.places[rows])
         return Coded(self.entries[kept.entries], kept.places)
 
-    def repeated(self, times: int) -> "Coded":
-        """Repeat each row this number of times."""
-        return self if times == 1 else self._replace(places=np.repeat(self.places, times))
-
     def check(self, wrong: Any, name: Any, expected: str) -> None:
         """Raise ValueError that names the first row whose entry is ``wrong``; the first row, after a header, is 1."""
         if np.any(wrong):
@@ -70,15 +66,16 @@ def coded(column: np.ndarray) -> Coded:
         return Coded(entries[order], rank[places.reshape(-1)])
     listed = column.tolist()
     try:
-        return _of_objects(listed, listed)
+        places = _numbered(listed)
     except TypeError:
-        return _of_objects(listed, [*map(repr, listed)])
-
-
-def _of_objects(listed: list[Any], keys: list[Any]) -> Coded:
-    seen: dict[Any, int] = {}
-    places = np.fromiter((seen.setdefault(key, len(seen)) for key in keys), np.int64, len(listed))
+        places = _numbered([*map(repr, listed)])
     return Coded(as_objects(listed[row] for row in _first_rows(places).tolist()), places)
+
+
+def _numbered(keys: list[Any]) -> np.ndarray:
+    """The number of each key among the different ones, in the order of their first appearance."""
+    seen: dict[Any, int] = {}
+    return np.fromiter((seen.setdefault(key, len(seen)) for key in keys), np.int64, len(keys))
 
 
 def of_series(series: Any) -> Coded:
@@ -102,19 +99,16 @@ def _by_arrow(column: Any) -> Coded | None:
         found = column.cast(plain_type(column.type)).dictionary_encode().combine_chunks()
     except pa.ArrowNotImplementedError:
         return None
-    entries, places = _as_array(found.dictionary), found.indices
+    types, entries, places = import_extra("pyarrow.types", "io"), found.dictionary, found.indices
+    if types.is_string(entries.type) or types.is_boolean(entries.type):
+        entries = np.asarray(entries.to_pylist(), object if types.is_string(entries.type) else bool)
+    elif types.is_integer(entries.type) or types.is_floating(entries.type):
+        entries = np.from_dlpack(entries)  # its own conversion imports pandas
+    else:
+        entries = entries.to_numpy(zero_copy_only=False)
     if found.null_count:
         entries, places = as_objects([*entries.tolist(), None]), places.fill_null(len(entries))
     return Coded(entries, np.from_dlpack(places).astype(np.int64))
-
-
-def _as_array(entries: Any) -> np.ndarray:
-    """An array of pyarrow, of text and numbers without its own conversion, which imports pandas."""
-    types = import_extra("pyarrow.types", "io")
-    if types.is_string(entries.type) or types.is_boolean(entries.type):
-        return np.asarray(entries.to_pylist(), object if types.is_string(entries.type) else bool)
-    is_number = types.is_integer(entries.type) or types.is_floating(entries.type)
-    return np.from_dlpack(entries) if is_number else entries.to_numpy(zero_copy_only=False)
 
 
 def plain_type(kind: Any) -> Any:

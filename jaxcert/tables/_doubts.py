@@ -48,7 +48,11 @@ _REFUSED, NEARLY, WAYS = _SAID["refused"], _SAID["nearly"], _SAID["ways"]
 DOUBTS = {name: " ".join(says.split()) for name, says in {**_REFUSED, **_SAID["warned"]}.items()}
 
 
-def judge(doubts: Iterable[Callable[[Any], Mapping[str, Any] | bool | None]], it: Any) -> None:
+# What a doubt tells of what it finds; or only whether it finds something.
+Found = Mapping[str, Any] | bool | None
+
+
+def judge(doubts: Iterable[Callable[[Any], Found]], it: Any) -> None:
     """Tell of each doubt whose function finds something in ``it``, and what it found."""
     for doubt in doubts:
         if found := doubt(it):

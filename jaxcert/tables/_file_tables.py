@@ -11,9 +11,9 @@ from typing import Any
 
 from jaxcert._extras import import_extra
 from jaxcert.tables._coded import plain_type
-from jaxcert.tables._content import damage_told, parsed
 from jaxcert.tables._doubts import tell
 from jaxcert.tables._entries import check_spelled_once
+from jaxcert.tables._files import damage_told, parsed
 from jaxcert.tables._json_records import BY_RECORDS, records_in
 from jaxcert.tables._names import tells
 from jaxcert.tables._picked_rows import conditions_in
@@ -25,6 +25,7 @@ _THOUSANDS, _SHORT = re.compile(r"-?[1-9][0-9]{0,2}([.,][0-9]{3})+", re.ASCII), 
 # Lines before the names, of a spreadsheet or as comments; no column that is called #.
 _NO_NAMES = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:sep=[^\n]*|#(?:[^,;\t\n][^\n]*)?)(?:\n|$))+")
 _NAMES_BEHIND = re.compile(rb"(?:\xef\xbb\xbf)?#\s*[^\s,;\t][^\n]*[,;\t]")
+_QUOTED_IN_LINES = re.compile(rb'[^"]*+(?:"[^"\r\n]*+"[^"]*+)*+')  # up to a quote that its line does not close
 _LONGEST_HEADER = _LONGEST_LINE = 2**20  # bytes
 _LONGEST_LABEL, _FIRST = 64, 8  # bytes of a label that is no text, and entries that are looked at for their size
 
@@ -74,8 +75,9 @@ def text_table(content: bytes, wanted: set[str]) -> tuple[Any, str]:
 
 def _check_quotes(content: bytes) -> None:
     """Refuse an entry that goes on in the next line: where a quote was lost, rows would silently become part of it."""
-    lines = content.splitlines() if b'"' in content else []
-    if line := next((number for number, each in enumerate(lines, 1) if each.count(b'"') % 2), None):
+    closed = _QUOTED_IN_LINES.match(content)
+    if closed and closed.end() < len(content):
+        line = content[: closed.end()].replace(b"\r\n", b"\n").replace(b"\r", b"\n").count(b"\n") + 1
         raise ValueError(f"line {line}: has a quote without another one, expected each rollout on a line of its own")
 
 

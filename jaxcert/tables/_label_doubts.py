@@ -1,7 +1,6 @@
-"""What labels tell of more than tasks and trials: policies, moments of training, sums of others; and which lack."""
+"""What labels tell of more than tasks and trials: policies, moments of training, marks; and which of them lack."""
 
 import functools
-import itertools
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -11,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._coded import Coded, coded, crossing
-from jaxcert.tables._doubts import WORDS, judge, listed, listed_words, tell, words_in
+from jaxcert.tables._doubts import WORDS, Found, judge, listed, tell, words_in
 from jaxcert.tables._entries import as_text, is_name
 from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, name_several, stems_of, tells
-from jaxcert.tables._read import Found, Read
+from jaxcert.tables._read import Read
+from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Columns
 
-_LONG_STEP = 1000
+_LONG_STEP = {"tasks": 1000, "trials": 100}
 _LONG_NUMBER = re.compile("(.*[^0-9]|)([0-9]{1,15})(e[0-9]|[kKmM]|)([.][a-zA-Z]+|)")
 _ZEROS = {"": 0, "k": 3, "m": 6}
 _GROUPED = re.compile("(?<=[0-9])[,_](?=[0-9]{3})")  # marks that set thousands apart
@@ -44,8 +44,7 @@ class Labels:
     def __init__(self, labels: Sequence[Any], of: str = "tasks", name: Any = None) -> None:
         self.labels, self.of, self.name = labels, of, name
         self.texts = [_GROUPED.sub("", as_text(label)) for label in labels]
-        self.first = self.texts[0] if self.texts else ""
-        self.ends = f"{self.first!r:.60} and {self.texts[-1]!r:.60}" if self.texts else ""
+        self.ends = f"{self.texts[0]!r:.60} and {self.texts[-1]!r:.60}" if self.texts else ""
 
     @functools.cached_property
     def parts(self) -> list[np.ndarray]:
@@ -63,45 +62,49 @@ def ask_about_trials_of(labels: Sequence[Any]) -> None:
     """Warn of trials that number policies or moments of training, as ckpt_1 and ckpt_2 do, or the trials of several."""
     texts = [*map(str, labels)]
     has_words = _have_ids(texts) and not all(map(_UUID.fullmatch, texts))
-    words = [*dict.fromkeys(_ID.sub("", text) for text in texts)] if has_words else texts
-    if 1 < len(words) <= min(MOST_CONDITIONS, len(texts) - 1):  # as auto-7f3a21 and teleop-09b1cc
-        tell("tell_more", it=Labels(words, "trials"))
-    else:
-        judge((tell_more,), Labels(words, "trials"))
+    words = Labels([*dict.fromkeys(_ID.sub("", text) for text in texts)] if has_words else texts, "trials")
+    are_few = 1 < len(words.texts) <= min(MOST_CONDITIONS, len(texts) - 1)  # as auto-7f3a21 and teleop-09b1cc
+    if are_few or tell_more(words):
+        tell("tell_more", it=words)
 
 
 def tell_more(it: Labels) -> Found:
     """Policies, conditions, moments or trials; a few words of trials are looked at with the tasks that have them."""
+    if _are_moments(it):
+        return True
     if it.of == "trials":
-        by_parts = (_name_policies, _have_stems) if len(it.texts) > MOST_CONDITIONS else ()
-    else:
-        are_names = len(it.texts) >= 3 and any(map(is_name, it.labels))
-        by_parts = (_name_policies, _number_trials, _are_crossed) if are_names else ()
-    return any(told(it) for told in (_are_moments, *by_parts))
+        are_of_several = 1 < len(stems_of(it.texts)) <= len(it.texts) / 2  # as exp1_seed1 and exp2_seed1
+        return len(it.texts) > MOST_CONDITIONS and (_name_policies(it) or are_of_several)
+    are_names = len(it.texts) >= 3 and any(map(is_name, it.labels))
+    return are_names and (_name_policies(it) or _number_trials(it) or any(_are_crossed(*pair) for pair in it.parts))
 
 
 def _are_moments(it: Labels) -> bool:
     """As ckpt_1 and ckpt_2, or 1000, 2000 and 3000, or 0.5M and 1M; and trials that number anything but trials."""
-    if it.of == "tasks" and len(it.texts) < 3:
+    of_tasks, count = it.of == "tasks", len(it.texts)
+    if of_tasks and count < 3:
         return False
     stems = {DIGITS.sub("0", text) for text in it.texts}
     told = words_in(*stems) if len(stems) == 1 else set()
-    if it.of == "trials" and not (told <= WORDS.labelled_trials and not all(map(_NO_NUMBER.search, it.texts))):
+    if not of_tasks and (not told <= WORDS.labelled_trials or all(map(_NO_NUMBER.search, it.texts))):
         return True
-    found = [each for text in it.texts if (each := _LONG_NUMBER.fullmatch(text))]
-    is_long = len(found) == len(it.texts) > 2 and len({each[1] + each[4] for each in found}) == 1
-    step = math.gcd(*np.diff(np.asarray([*map(_long_number, found)], object))) if is_long else 0
-    are_steps = len(it.texts) > 2 and all(map(_STEPS.fullmatch, it.texts))
-    words = WORDS.policies | WORDS.known_policies | WORDS.labelled_moments
-    beside = {word for pair in _BESIDE_NUMBER.findall(it.first.lower()) for word in pair} & WORDS.sure_moments
-    tells_of = beside or told & WORDS.weights or (told & words and told <= words | WORDS.beside_moments)
-    least = _LONG_STEP if it.of == "tasks" else _LONG_STEP / 10
-    return bool(it.of == "tasks" and len(stems) == 1 and tells_of) or step >= least or are_steps
+    if count > 2 and (all(map(_STEPS.fullmatch, it.texts)) or _step(it.texts) >= _LONG_STEP[it.of]):
+        return True
+    if len(stems) > 1 or not of_tasks:
+        return False
+    beside = {word for pair in _BESIDE_NUMBER.findall(it.texts[0].lower()) for word in pair} & WORDS.sure_moments
+    known = told & (WORDS.policies | WORDS.known_policies | WORDS.labelled_moments)
+    return bool(beside or told & WORDS.weights or (known and told - known <= WORDS.beside_moments))
 
 
-def _long_number(found: re.Match[str]) -> int:
-    """A number such as 100000, 100k or 1e5."""
-    return int(found[2]) * 10 ** (int(found[3][1:]) if found[3][:1] == "e" else _ZEROS[found[3].lower()])
+def _step(texts: Sequence[str]) -> int:
+    """The largest step by which numbers go on that alone tell labels apart, such as 100000, 100k or 1e5; 0 for none."""
+    found = [each for text in texts if (each := _LONG_NUMBER.fullmatch(text))]
+    if len(found) < len(texts) or len({each[1] + each[4] for each in found}) > 1:
+        return 0
+    zeros = (int(each[3][1:]) if each[3][:1] == "e" else _ZEROS[each[3].lower()] for each in found)
+    numbers = [int(each[2]) * 10**power for each, power in zip(found, zeros, strict=True)]
+    return math.gcd(*(each - numbers[0] for each in numbers))
 
 
 def _name_policies(it: Labels) -> bool:
@@ -118,23 +121,25 @@ def _number_trials(it: Labels) -> bool:
     return are_counted or any(all(tells(each).trial for each in last) and len({*a}) < len(a) for a, last in it.parts)
 
 
-def _are_crossed(it: Labels) -> bool:
+def _are_crossed(one: np.ndarray, other: np.ndarray) -> bool:
     """As pi0/push and act/push, each with each, unless one part numbers the tasks of the other."""
-    for one, other in it.parts:
-        first, second, last = map(coded, (one, other, np.asarray([re.split(r"[\W_]+", each)[-1] for each in other])))
-        fewer, more = sorted((len(first.entries), len(second.entries)))
-        are_few = 2 <= fewer <= MOST_CONDITIONS and more > 2
-        if are_few and not (first.are_whole or second.are_whole or last.are_whole) and crossing(first, second) > 0.9:
-            return True
-    return False
-
-
-def _have_stems(it: Labels) -> bool:
-    """As exp1_seed1 and exp2_seed1."""
-    return 1 < len(stems_of(it.texts)) <= len(it.texts) / 2
+    first, second, last = map(coded, (one, other, np.asarray([re.split(r"[\W_]+", each)[-1] for each in other])))
+    fewer, more = sorted((len(first.entries), len(second.entries)))
+    number_tasks = first.are_whole or second.are_whole or last.are_whole
+    return 2 <= fewer <= MOST_CONDITIONS and more > 2 and not number_tasks and crossing(first, second) > 0.9
 
 
 # --- labels with the rows that have them ------------------------------------------------------------------------------
+
+
+def ask_about_labels_of(read: Read, label: Callable[[Columns], Coded], parts: Sequence[Any]) -> None:
+    """Warn of labels of tasks by themselves and by their rows; ``label`` joins columns, of which ``parts`` are read."""
+    if len(parts) > 1:
+        return ask_about_parts(read.columns, parts, label)
+    judge((tell_more,), Labels(read.task.listed()))
+    if 2 < len(read.task.entries) == len(read.task.places):  # they number the rows
+        judge((marks_of_trials, labels_of_rows), read)
+    return None
 
 
 def ask_about_parts(columns: Columns, parts: Sequence[Any], label: Callable[[Columns], Coded]) -> None:
@@ -149,12 +154,6 @@ def ask_about_parts(columns: Columns, parts: Sequence[Any], label: Callable[[Col
         if (tells(part).trial and is_own) or (crossing(others, entries) >= 0.5 and not are_anew):
             return tell("label_of_parts", part=str(part), rest=rest)
     return None
-
-
-def ask_about_unique_labels(read: Read) -> None:
-    """Warn of labels that number the rows, by times or ids of trials, or beside a column that labels the tasks."""
-    if 2 < len(read.task.entries) == len(read.task.places):
-        judge((marks_of_trials, labels_of_rows), read)
 
 
 def marks_of_trials(it: Read) -> Found:
@@ -177,70 +176,6 @@ def labels_of_rows(it: Read) -> Found:
     """Another column labels the tasks by its name, and its entries repeat."""
     most, names = len(it.task.places) / 2, (name for name in it.others if tells(name).task)
     return next(({"name": str(name)} for name in names if 1 < len(it.column(name).entries) <= most), None)
-
-
-# --- labels of rows that sum up others, such as a last row of totals --------------------------------------------------
-
-
-def sums_up(label: Any) -> bool:
-    """Whether a row with this label summarises others.
-
-    Example:
-        >>> [*map(sums_up, ("**Total**", "Mean HNS", "Gesamt", "all tasks", "total_recall", "mean_reversion"))]
-        [True, True, True, True, False, False]
-    """
-    if not is_name(label):
-        return False
-    words, (first, *others) = words_in(label), f"{label} ".lower().split(" ")
-    is_whole = bool(words & WORDS.summaries and words <= WORDS.summaries | WORDS.beside_summaries)
-    is_first = any(others) and bool({first, others[-2]} & WORDS.first_of_summaries)
-    return is_whole or is_first or first.startswith("n=") or words == {"success", "rate"}
-
-
-def _sums_up_trials(label: Any) -> bool:
-    return bool(words_in(label)) and words_in(label) <= WORDS.summaries_of_trials
-
-
-def check_labels(labels: Sequence[Any], name: Any) -> None:
-    """Raise ValueError where the last labels of tasks are of rows that sum up others; warn of one before them."""
-    judge((last_sums, sums), Labels(labels, name=name))
-
-
-def last_sums(it: Labels) -> Found:
-    """The last rows sum up others."""
-    last = [*itertools.takewhile(lambda each: sums_up(each) or _sums_up_trials(each), it.labels[:0:-1])][::-1]
-    return {"label": last[-1]} if any(map(sums_up, last)) else None
-
-
-def sums(it: Labels) -> Found:
-    """A row sums up all others, or those of a group, by words that no task has."""
-    whole = " ".join(it.texts)
-    if "n=" not in whole.lower() and not words_in(whole) & (WORDS.summaries | {"success"}):
-        return None  # none of them has such a word
-    named = {label: listed_words(label) for label in it.labels if is_name(label)}
-    of_groups = {label for label, words in named.items() if {*words[:1], *words[-1:]} & WORDS.summaries}
-    of_tasks = WORDS.summaries.union(*(words for label, words in named.items() if label not in of_groups))
-    found = (
-        label
-        for label, words in named.items()
-        if sums_up(label) or words[-1:] == ["total"] or (label in of_groups and of_tasks >= {*words})
-    )
-    return next(({"label": label} for label in found), None)
-
-
-def sums_of_trials(it: Labels) -> Found:
-    """A trial sums up those of its task."""
-    found = sorted(filter(_sums_up_trials, {*it.texts}))
-    return {"label": found[0]} if found else None
-
-
-def check_labels_of(read: Read) -> None:
-    """Raise ValueError for rows that sum up others, or name columns, as after joining files."""
-    names = read.columns
-    header = [str(label).strip() == names.task for label in read.task.listed()]
-    read.task.check(header, names.task, "the names of columns in the first line alone")
-    check_labels(read.task.listed(), names.task)
-    judge((sums_of_trials,), Labels([] if read.trial is None else read.trial.listed(), "trials", names.trial))
 
 
 # --- labels that are missing ------------------------------------------------------------------------------------------
@@ -277,3 +212,16 @@ def gaps_in(labels: np.ndarray, of: str = "tasks") -> str:
     missing = [] if 3 * len(found) < 2 * (high + 1 - low) else [i for i in range(low, high + 1) if i not in found]
     told = f"labels of {of} go from {low} to {high} without {listed(missing)}: {len(missing)} of them have no row"
     return told if missing else ""
+
+
+def ask_about_gaps(found: Returns, trial: Coded) -> None:
+    """Warn of trials whose numbers have gaps, or are many more than the trials of a task."""
+    numbers = np.unique(trial.numbers().astype(np.int64)) if trial.are_whole else trial.entries
+    if missing := gaps_in(numbers, "trials"):
+        return tell("gaps", it=missing)
+    most, num_rows, count = found.most_rollouts, len(trial.places), len(numbers) if trial.are_whole else 0
+    is_one = most == 1 < count <= num_rows / 2  # as the last of several attempts
+    if is_one or (1 < most < count <= 3 * most and num_rows > 2 * count and len(found.tasks) > 1):
+        each = "each task has one trial" if is_one else f"tasks have at most {most} trials each"
+        return tell("lost", each=each, count=count, first=numbers[0], last=numbers[-1])
+    return None

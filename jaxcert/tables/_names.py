@@ -1,12 +1,9 @@
 """Meanings of names of columns, by their words: tasks, outcomes, policies, conditions, moments, how a trial ended."""
 
 import functools
-import itertools
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
-
-import numpy as np
 
 from jaxcert.tables._doubts import WORDS, listed_words, tell, words_in
 
@@ -18,7 +15,6 @@ _MOMENT = re.compile(
     r"|(timesteps|episodes|steps|time)_(total|this_iter).*|.*__(min|max)"
 )
 _LAST_NUMBER, DIGITS = re.compile("[0-9]+(?=[^0-9]*$)"), re.compile("([0-9]+)")
-_MOST_LOOKED_AT = 2000  # entries
 MOST_CONDITIONS = 10
 
 
@@ -39,7 +35,6 @@ class Tells:
         self.task = bool(words & (WORDS.task | {"instruction"}))  # they label tasks
         self.trial = bool(words & WORDS.trial)  # they number trials
         self.value = bool(words & WORDS.value)  # they are outcomes
-        self.best_of = bool(_BEST_OF.fullmatch(text))  # each is of several trials, as pass@5
         # Surely of training: steps may be those of an episode, and n_iter is a planner's.
         self.training = self.moment and bool(words & WORDS.of_training)
         self.curve = self.moment and "steps" not in text  # moments, and not the length of an episode, as num_steps
@@ -53,8 +48,8 @@ class Tells:
         self.ending = bool(words & WORDS.endings) or self.aside  # they may say how a trial ended
         # They say more than the table, if they are no task, trial or value.
         self.looked_at = self.moment or self.apart or text in WORDS.may_be_moments | WORDS.steps
-        # Of columns as trials: each is a policy, a condition, a moment of training or a metric.
-        self.no_trial = bool(words & WORDS.no_trial) or self.best_of
+        # Of columns as trials: each is a policy, a condition, a moment of training, a metric, or several, as pass@5.
+        self.no_trial = bool(words & WORDS.no_trial or _BEST_OF.fullmatch(text))
 
 
 def tells(name: Any) -> Tells:
@@ -84,9 +79,8 @@ def may_tell_tasks(name: Any, *, several: bool) -> bool:
     return several and not told.policies
 
 
-def name_several(entries: Iterable[Any]) -> bool:
+def name_several(texts: Iterable[str]) -> bool:
     """Whether texts name several policies that are known, as gpt-4o and claude-3."""
-    texts = (each for each in itertools.islice(entries, _MOST_LOOKED_AT) if isinstance(each, str))
     return len(WORDS.known_policies & words_in(" ".join(texts))) > 1
 
 
@@ -108,23 +102,20 @@ def check_no_curve(names: Sequence[Any], chosen: Iterable[Any], *, is_missing: b
         tell("curve", name=found[0])
 
 
-def check_same_policy(names: Sequence[Any]) -> None:
-    """Raise ValueError for columns that are trials of their row each, unless their names count from one to the next."""
+def check_columns_of_trials(names: Sequence[Any]) -> None:
+    """Raise ValueError for columns that are no trials of their row each; ask, unless they surely are, as s0 and s1."""
     told = [name for name in names if tells(name).no_trial]
     if told or not _count(names):
         tell("wide", names=" and ".join(repr(str(name))[:42] for name in (told or names)[:2]))
+    if not all(words_in(name) <= WORDS.numbered for name in names):
+        tell("columns_as_trials", first=str(names[0]), last=str(names[-1]))
 
 
 def _count(names: Sequence[Any]) -> bool:
     """Whether names differ only in one whole number that counts them, such as s0, s1 and s2."""
-    parts = np.asarray([DIGITS.split(str(name)) for name in names], object)
-    if parts.ndim != 2 or len({*map(tuple, parts[:, ::2])}) > 1:
+    parts = [DIGITS.split(str(name)) for name in names]
+    differ = [{*column} for column in zip(*parts, strict=False) if len({*column}) > 1]
+    if len({*map(len, parts)}) > 1 or len(differ) != 1 or not all(each.isdecimal() for each in differ[0]):
         return False
-    differ = [column for column in parts[:, 1::2].T if len({*column}) > 1]
-    numbers = sorted(int(each) for each in differ[0]) if len(differ) == 1 else []
-    return bool(numbers) and numbers == [*range(numbers[0], numbers[0] + len(names))]
-
-
-def number_trials(names: Sequence[Any]) -> bool:
-    """Whether names that differ only in a number are known to number trials, such as s0 or trial_1."""
-    return all(words_in(name) <= WORDS.numbered for name in names)
+    numbers = sorted(map(int, differ[0]))
+    return numbers == [*range(numbers[0], numbers[0] + len(names))]

@@ -1,16 +1,14 @@
-"""What outcomes tell, by the name of their column and by their order: costs, failures, sums, copies, lost trials."""
+"""What outcomes tell, by the name of their column and by their order: costs, failures, copies, and what counts up."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.tables._coded import Coded
-from jaxcert.tables._doubts import WORDS, judge, listed, listed_words, tell, words_in
-from jaxcert.tables._label_doubts import gaps_in
+from jaxcert.tables._doubts import WORDS, Found, judge, listed_words
 from jaxcert.tables._names import says
-from jaxcert.tables._read import Found, Read
-from jaxcert.tables._returns import Returns
+from jaxcert.tables._read import Read
 
 _FEWEST_RISES = 10
 _COPIES = (2, 3, 5, 7, 11, 13, 17, 19, 23)  # times that rows are repeated
@@ -34,50 +32,32 @@ class Outcomes(NamedTuple):
 # --- senses: costs, and columns whose yes is a failure ----------------------------------------------------------------
 
 
-def check_sense(name: str, returns: np.ndarray) -> None:
-    """Refuse successes that are named after failures; warn of costs."""
-    judge((failures, costs), Outcomes(name, returns))
-
-
-def ask_about_copies(name: str, returns: np.ndarray) -> None:
-    """Warn of an array [n, m] of which some trials are those of others."""
-    judge((pasted,), Outcomes(name, returns))
-
-
 def failures(it: Outcomes) -> Found:
     """Zeros and ones, of which a one is a failure: incorrect, or not_solved."""
-    return it.are_coins and bool(_told_failures(it.name))
+    return it.are_coins and bool(_told_by(it.name)[0])
 
 
 def costs(it: Outcomes) -> Found:
     """Less is better; a distance_ok may be a success."""
-    words, together = _undenied(it.name), map(set, WORDS.costs_together)
-    told = _told_failures(it.name) or words & WORDS.costs or next((each for each in together if each <= words), set())
+    failed, words = _told_by(it.name)
+    together = (each for each in map(set, WORDS.costs_together) if each <= words)
+    told = failed or words & WORDS.costs or next(together, set())
     is_cost = told and (it.returns.dtype != bool or says(it.name, told | WORDS.aside))
     return {"told": min(told)} if is_cost else None
 
 
-def _is_denied(name: str) -> bool:
-    """Whether it begins with "not" or with a "no" that does not mean number, as in no_collisions, or ends with
-    "free".
-    """
-    first, *others = [*listed_words(name), ""]
-    may_count = any(word == "of" or word.endswith("s") for word in others)
-    return first in WORDS.negations or (first == "no" and not may_count) or others[-2:-1] == ["free"]
-
-
-def _undenied(name: str) -> set[str]:
-    """The words of a name before which no "not" stands."""
-    pairs = zip(["", *listed_words(name)], listed_words(name), strict=False)
+def _told_by(name: str) -> tuple[set[str], set[str]]:
+    """The words of a name that make it one of failures, as incorrect or not_solved; and those before no "not"."""
+    words = listed_words(name)
+    first, *others = words or [""]
+    # A "no" may mean number, as in no_of_failure and no_failures, but not in no_collision.
+    is_no = first == "no" and not any(word == "of" or word.endswith("s") for word in others)
+    is_denied = first in WORDS.negations or is_no or others[-1:] == ["free"]
+    pairs = itertools.pairwise(["", *words])
     denied = {word for a, word in pairs if a in WORDS.negations or (a == "no" and not word.endswith("s"))}
-    return set() if _is_denied(name) else words_in(name) - denied
-
-
-def _told_failures(name: str) -> set[str]:
-    """The words that make a name one of failures: incorrect, or solved in not_solved."""
-    words = words_in(name)
-    is_opposite = _is_denied(name) and words & WORDS.negations and not words & (WORDS.failures | WORDS.costs)
-    return words & WORDS.successes if is_opposite else _undenied(name) & WORDS.failures
+    held = set() if is_denied else {*words} - denied
+    is_opposite = is_denied and WORDS.negations & {*words} and not {*words} & (WORDS.failures | WORDS.costs)
+    return {*words} & WORDS.successes if is_opposite else held & WORDS.failures, held
 
 
 # --- outcomes in the order of trials ----------------------------------------------------------------------------------
@@ -87,7 +67,7 @@ def check_outcomes(name: str, returns: np.ndarray, of_rows: np.ndarray, read: Re
     """Refuse failures as successes, unless it is a ``metric``; warn of outcomes that are counted again or go on."""
     several = len(of_rows) > len(read.task.places)
     counts = [np.bincount(of_rows, returns), np.bincount(of_rows)] if several else [returns]
-    found = (trials_of_counts, running, copies_of_counts, pasted)
+    found = (trials_of_counts, running, pasted)
     judge(found if metric else (failures, *found), Outcomes(name, returns, read, counts))
 
 
@@ -117,25 +97,23 @@ def running(it: Outcomes) -> Found:
     return bool(has_order and np.sum(rises[-1] > 0) >= _FEWEST_RISES)
 
 
-def copies_of_counts(it: Outcomes) -> Found:
-    """Each task has several rows with the same counts."""
-    labels, tasks = it.read.task
-    is_even = len(labels) < len(tasks) and len(tasks) % len(labels) == 0
-    return len(it.counts) > 1 and is_even and len(np.unique(np.stack([tasks, *it.counts]), axis=1).T) == len(labels)
-
-
 def pasted(it: Outcomes) -> Found:
     """The outcomes of each task repeat, in their order or one by one, in several tasks of which some differ.
 
-    By chance a task of four that differ repeats with a probability of at most 1/7. Without rows they are [n, m].
+    By chance a task of four that differ repeats with a probability of at most 1/7. Counts that are all the same in each
+    task, which has several, do as well. Without rows the outcomes are [n, m].
     """
     places = np.indices(it.returns.shape)[0].ravel() if it.read is None else it.read.task.places
     values, copies, num_mixed = np.stack(it.counts or [it.returns.ravel()]), [*_COPIES], 0
+    num_tasks = len(np.unique(places)) if len(it.counts) > 1 else len(places)
+    if num_tasks < len(places) and len(np.unique([places, *it.counts], axis=1).T) == num_tasks:
+        return {"told": "each task has several rows with the same counts"}
     for rows in _of_first_and_of_all(places):
         copies, num_mixed = _repeated(places[rows], values[:, rows], copies)
         if not copies:
             return None
-    return {"copies": copies[0]} if num_mixed >= _FEWEST_MIXED else None
+    told = f"the outcomes of each task repeat {copies[0]} times, in their order or one by one"
+    return {"told": told} if num_mixed >= _FEWEST_MIXED else None
 
 
 def _repeated(places: np.ndarray, values: np.ndarray, times: Sequence[int]) -> tuple[list[int], int]:
@@ -154,67 +132,3 @@ def _of_first_and_of_all(tasks: np.ndarray) -> Iterator[Any]:
     """The rows of the first tasks, which mostly show that something does not hold of all; then all rows."""
     yield np.flatnonzero(tasks < _FIRST_TASKS)
     yield slice(None)
-
-
-# --- rows that sum up others, and trials that were lost ---------------------------------------------------------------
-
-
-def check_no_sum(counts: np.ndarray) -> None:
-    """Raise ValueError for a last or first row of successes and trials [rows, 2] that are the sums of all others.
-
-    Warn of rows that have the sums of a group of others, which stand before them, or behind them.
-    """
-    for place, step in (("last", 1), ("first", -1)):
-        rows, is_of_all = _sums_in(counts[::step])
-        if is_of_all:
-            successes, trials = counts[::step][-1]
-            tell("sum_of_counts", place=place, successes=successes, trials=trials)
-        if rows:
-            numbers = [row + 1 if step > 0 else len(counts) - row for row in rows][::step]
-            return tell("sums_of_counts", rows=listed(numbers))
-    return None
-
-
-def _sums_in(counts: np.ndarray) -> tuple[list[int], bool]:
-    """The rows that are the sums of the rows since the one before, or of all that are none; whether the last one is."""
-    found, is_of_all = [], False
-    group, whole = [0, 0, 0], [0, 0, 0]
-    for row, (successes, trials) in enumerate(counts.tolist()):
-        is_of_all = whole[0] > 1 and whole[1:] == [successes, trials]
-        if is_of_all or (group[0] > 1 and group[1:] == [successes, trials]):
-            found, group = [*found, row], [0, 0, 0]
-        else:
-            group, whole = ([a + 1, b + successes, c + trials] for a, b, c in (group, whole))
-    return found, is_of_all
-
-
-def ask_about_sums_and_gaps(found: Returns, trial: Coded | None) -> None:
-    """Warn of a first or last task that sums up the others, and of trials whose numbers have gaps."""
-    judge((mean,), found)
-    if trial is None:
-        return None
-    numbered = trial.numbers().astype(np.int64) if trial.are_whole else trial.entries
-    if missing := gaps_in(numbered, "trials"):
-        return tell("gaps", it=missing)
-    if not trial.are_whole:
-        return None
-    numbers = np.unique(trial.numbers())
-    most, count = found.most_rollouts, len(trial.places)
-    is_one = most == 1 < len(numbers) <= count / 2  # as the last of several attempts
-    if is_one or (1 < most < len(numbers) <= 3 * most and count > 2 * len(numbers) and len(found.tasks) > 1):
-        each = "each task has one trial" if is_one else f"tasks have at most {most} trials each"
-        return tell("lost", each=each, count=len(numbers), first=numbers[0], last=numbers[-1])
-    return None
-
-
-def mean(it: Returns) -> Found:
-    """The single return of the first or last task is the mean, the median or the sum of the others' returns."""
-    if it.returns.dtype == bool or len(it.tasks) < 5:
-        return None
-    means, told = np.nanmean(it.returns, axis=1), None
-    for place, rest in ((0, means[1:]), (-1, means[:-1])):
-        value, (_, _, digits) = means[place], f"{means[place]:.6f}".rstrip("0").partition(".")
-        near = min(abs(value - of(rest)) for of in (np.mean, np.median, np.sum)) <= 0.500001 * 10.0 ** -len(digits)
-        if it.num_rollouts[place] == 1 and len(digits) > 1 and near:
-            told = {"task": it.tasks[place], "value": value}
-    return told

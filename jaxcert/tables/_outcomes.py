@@ -1,25 +1,19 @@
 """The outcomes of rows: successes, numbers, counts or rates of successes, and the worst one where there is none."""
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 
 from jaxcert.tables._coded import Coded, as_objects, combined
 from jaxcert.tables._doubts import WORDS, tell, words_in
-from jaxcert.tables._entries import (
-    DECIMALS,
-    counts_of,
-    has_no_outcome,
-    meant_by,
-    rated,
-    spelled,
-    whole,
-    words_like,
-    words_that_hold,
-)
-from jaxcert.tables._outcome_doubts import check_no_sum
+from jaxcert.tables._entries import has_no_outcome, meant_by, number_of, spelled, words_like
+from jaxcert.tables._sum_doubts import check_no_sum
 
+# A count of successes and trials, such as 31/50; a rate, and its digits.
+_COUNTS = re.compile(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*", re.ASCII)
+_DECIMALS = re.compile(r"[0-9]*\.([0-9]+)", re.ASCII)
 # More than any table counts, and little enough for memory.
 _MOST_ROLLOUTS = 100_000_000
 
@@ -79,8 +73,7 @@ def _with_worst(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The outcome of each row, the worst one possible where it is ``lacking``; and where it is, or is coded as -1."""
     found = as_totals(value.at(~lacking) if lacking.any() else value, name)
-    coins = (found == 0) | (found == 1)
-    coded = found == -1
+    coins, coded = (found == 0) | (found == 1), found == -1
     if coded.any() and np.all(coins | coded) and {*found[coins].tolist()} == {0, 1} and not lacking.any():
         if unfinished == 0:  # were -1 a return, 0 would not be the worst one
             lacking, found, coins = coded, found[coins], coins[coins]
@@ -90,14 +83,14 @@ def _with_worst(
         return found, lacking
     # The returns of the finished rollouts do not show what is possible: even if all succeeded, a lost one may have
     # failed.
-    known = support[0] if support else 0.0 if found.dtype == bool and found.size else None
-    if known is not None and unfinished != known:
-        raise ValueError(f"unfinished is {unfinished:g}; expected {known:g}, the worst return that is possible")
+    are_successes = found.dtype == bool and found.size > 0
     most = min([0.0 if found.size and coins.all() else np.inf, *found.tolist()])
-    if not math.isfinite(unfinished) or unfinished > most:
-        lowest = f", at most {most:g} in {name}" if math.isfinite(most) else ""
-        raise ValueError(f"unfinished is {unfinished:g}; expected the worst return that is possible{lowest}")
-    totals = np.full(len(lacking), False if found.dtype == bool and found.size else float(unfinished))
+    known = support[0] if support else 0.0 if are_successes else None
+    if not math.isfinite(unfinished) or unfinished > most or known not in (None, unfinished):
+        lowest = "" if known is not None or math.isinf(most) else f", at most {most:g} in {name}"
+        expected = "" if known is None else f"{known:g}, "
+        raise ValueError(f"unfinished is {unfinished:g}; expected {expected}the worst return that is possible{lowest}")
+    totals = np.full(len(lacking), False if are_successes else float(unfinished))
     totals[~lacking] = found
     return totals, lacking
 
@@ -118,53 +111,64 @@ def as_totals(column: Coded, name: str) -> np.ndarray:
         raise ValueError(f"column {name} holds {kinds} ({column.entries.dtype}), expected numbers, such as seconds")
     if kind == "b":
         return column.entries[column.places]
-    if kind not in "iuf" and (words := _words_of(column)) is not None:
+    first = column.listed()[column.places[0]] if kind not in "iuf" and len(column.places) else None
+    if words := words_like(first, column.listed()) if first is not None else None:
         found = [words.get(spelled(entry)) for entry in column.listed()]
         expected = f"{' or '.join(str(word).lower() for word in words)}, as in row 1"
         column.check([each is None for each in found], name, expected)
         return np.asarray(found, bool)[column.places]
     values = column.numbers()
-    wrong = ~np.isfinite(values)
-    if wrong.any():
+    if (wrong := ~np.isfinite(values)).any():
         entry = column.listed()[column.places[np.argmax(wrong[column.places])]]
         column.check(wrong, name, meant_by(entry))
     return values[column.places]
 
 
-def _words_of(column: Coded) -> dict[Any, bool] | None:
-    """The words for success and failure in a column, from all entries if possible, else from the first."""
-    first = words_like(column.listed()[column.places[0]]) if len(column.places) else None
-    return first and (words_that_hold({*map(spelled, column.listed())}) or first)
+# --- counts of successes ----------------------------------------------------------------------------------------------
 
 
 def counts_in(column: Coded, name: str, *, sure: bool) -> np.ndarray | None:
     """Successes and trials of each row, int [rows, 2], if they are written as 31/50, or have to be; else None."""
     if column.entries.dtype != object or not len(column.places):
         return None
-    if not (sure or counts_of(column.entries[column.places[0]])):
+    found = [_COUNTS.fullmatch(entry) if isinstance(entry, str) else None for entry in column.listed()]
+    if not (sure or found[column.places[0]]):
         return None
-    found = [counts_of(entry) for entry in column.listed()]
-    wrong = [each is None or not each[0] <= each[1] or not each[1] for each in found]
+    counts = [tuple(map(int, each.groups())) if each else (1, 0) for each in found]
+    wrong = [not won <= trials or not trials for won, trials in counts]
     column.check(wrong, name, "successes of at least one trial, such as 31/50")
-    return np.asarray(found, np.int64)[column.places]
+    return np.asarray(counts, np.int64)[column.places]
 
 
-def as_counts(successes: Coded, trials: Coded) -> Coded:
-    """Join two columns of numbers into entries such as 31/50."""
-    pairs, places = combined(successes, trials)
-    return Coded(as_objects(f"{whole(won)}/{whole(every)}" for won, every in pairs), places)
-
-
-def of_rates(rates: Coded, trials: Coded, name: str) -> Coded:
-    """Convert rates of success and numbers of trials to entries such as 31/50.
+def as_counts(successes: Coded, trials: Coded, name: str, *, is_rate: bool = False) -> Coded:
+    """Entries such as 31/50 of columns of successes, or of their rate, and of trials.
 
     A rate may be rounded to the digits of the longest one in its column, if it still means one number of successes.
     """
-    pairs, places = combined(rates, trials)
-    points = [found for rate in rates.listed() if (found := DECIMALS.fullmatch(f"{rate}".strip()))]
-    digits = max((len(found[1]) for found in points), default=0)
-    won = [rated(rate, every, digits) for rate, every in pairs]
+    pairs, places = combined(successes, trials)
+    found = Coded(as_objects(f"{_whole(won)}/{_whole(count)}" for won, count in pairs), places)
+    if not is_rate:
+        return found
+    points = [each for rate in successes.listed() if (each := _DECIMALS.fullmatch(f"{rate}".strip()))]
+    digits = max((len(each[1]) for each in points), default=0)
+    won = [_rated(number_of(rate), number_of(count), digits) for rate, count in pairs]
     expected = "a rate from 0 to 1, with digits enough to tell how many of so many trials succeeded"
-    as_counts(rates, trials).check([each is None for each in won], name, expected)
-    counts = (f"{each}/{whole(every)}" for each, (_, every) in zip(won, pairs, strict=True))
-    return Coded(as_objects(counts), places)
+    found.check([each is None for each in won], name, expected)
+    return Coded(as_objects(f"{each}/{_whole(count)}" for each, (_, count) in zip(won, pairs, strict=True)), places)
+
+
+def _whole(entry: Any) -> Any:
+    """Write a whole number without its decimal point, 50 for 50.0; leave other entries unchanged."""
+    return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
+
+
+def _rated(rate: float, trials: float, digits: int) -> int | None:
+    """The number of successes of a rate, if its digits allow only one.
+
+    Two digits and 100 trials do: 0.62 are more than 61.5 and fewer than 62.5 of them.
+    """
+    if not (0 <= rate <= 1 and trials >= 1 and trials.is_integer()):
+        return None
+    exact, slack = rate * trials, trials * 10.0**-digits / 2 + 1e-9
+    least, most = math.ceil(exact - slack), math.floor(exact + slack)
+    return least if least == most else None

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.tables._coded import Coded, as_objects, combined, of_series, plain_type
-from jaxcert.tables._content import damage_told, in_file
+from jaxcert.tables._coded import Coded, of_series, plain_type
 from jaxcert.tables._doubts import WORDS, listed, tell
 from jaxcert.tables._entries import as_text, is_empty, shown
 from jaxcert.tables._file_tables import as_plain, open_parquet, small_columns
+from jaxcert.tables._files import damage_told, in_file
 from jaxcert.tables._names import lowered, tells
 from jaxcert.tables._read import Read, aside_in_folder, check_beside
 from jaxcert.tables._roles import Columns, Roles, checked
@@ -50,13 +50,15 @@ class Files:
         self.folder, self.parts, self.digests = folder, _parts_of(folder), dict[str, str]()
         self._wanted, self._across = Roles(task, None, value), across
         self._policy: dict[str, str] = {}
-        self._of_tasks: dict[str, dict[Any, str]] = defaultdict(dict)  # entries by the column and the task
+        self.places: dict[Any, int] = {}  # of the labels of tasks, in the order in which they first appear
+        self._entries: dict[str, set[str]] = defaultdict(set)  # of columns that may tell policies apart
+        self._of_tasks: dict[str, dict[Any, str | None]] = {}  # and of each task, where there are several
         first = next(iter(self.parts))
         with in_file(folder / first):
             self.names, self.layout = self._layout_of(first, open_parquet(folder / first))
 
-    def batches(self, support: tuple[float, float]) -> Iterator[tuple[Coded, np.ndarray]]:
-        """The rows of all files: the label of each task, and its return, float64.
+    def batches(self, support: tuple[float, float]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The rows of all files: the place of each task among the labels, int64, and its return, float64.
 
         After the last one ``digests`` has the SHA-256 of each file. Errors name the file and the row.
         """
@@ -73,7 +75,7 @@ class Files:
                 if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
                     raise ValueError("changed while it was read")  # the digest may be of other rows
 
-    def _rows(self, part: str, parquet: Any, support: tuple[float, float]) -> Iterator[tuple[Coded, np.ndarray]]:
+    def _rows(self, part: str, parquet: Any, support: tuple[float, float]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         names, layout = self._layout_of(part, parquet)
         if other := sorted({*names} ^ {*self.names}):
             raise ValueError(f"has other columns than the first file, {listed(other)}; expected the same in each")
@@ -81,15 +83,16 @@ class Files:
         (task, _, value), label = layout.columns, self.parts[part].get(layout.columns.task)
         beside, held, start = _names_to_judge(parquet, layout), defaultdict(set), 0
         for rows in _rows_of(parquet, [*[task] * (label is None), value, *beside]):
-            tasks = Coded(as_objects([label]), np.zeros(len(rows), np.int64))
-            if label is None:
-                tasks = of_series(_cast(rows.column(task), task, layout.tasks))
+            if label is not None:
+                rows = rows.append_column(task, [import_extra("pyarrow", "io").repeat(label, len(rows))])
+            tasks = of_series(_cast(rows.column(task), task, layout.tasks))
             values = _cast(rows.column(value), value, layout.values).to_numpy()
             _check(tasks.each(lambda entry: is_empty(entry) or entry == ""), "an entry", rows, task, start)
             expected = "a number in the support ({:g}, {:g})".format(*support)
             _check(~((values >= support[0]) & (values <= support[1])), expected, rows, value, start)
             self._judge(rows, tasks, {name: beside[name] or start < _LOOKED_AT for name in beside}, held)
-            yield tasks, values
+            found = [self.places.setdefault(label, len(self.places)) for label in tasks.listed()]
+            yield np.asarray(found, np.int64)[tasks.places], values
             start += len(rows)
         self._check_alike(layout, {name: one for name, (one, *more) in held.items() if not more})
 
@@ -101,11 +104,24 @@ class Files:
         read = Read(self.layout.columns, tasks, None, names, entries, values, picked="")
         check_beside(read, aside_in_folder)
         for each in (each for each in read.beside if each.told.apart or each.told.curve):
-            held[each.name].update(map(as_text, each.entries.listed()))
-            known = self._of_tasks[each.name]
-            pairs = [(label, as_text(entry)) for label, entry in combined(tasks, each.entries)[0]]
-            if each.told.apart and any(known.setdefault(label, entry) != entry for label, entry in pairs):
+            texts = [*map(as_text, each.entries.listed())]
+            held[each.name].update(texts)
+            if each.told.apart and not self._is_one_of_each_task(each.name, tasks, texts, each.entries.places):
                 tell("pooled", it=each, picked="")
+
+    def _is_one_of_each_task(self, name: str, tasks: Coded, texts: Sequence[str], places: np.ndarray) -> bool:
+        """Whether rows of a task have one entry in a column, with all rows before; nothing is kept of a constant."""
+        every = self._entries[name]
+        before = next(iter(every), None)
+        every.update(texts)
+        if len(every) == 1:
+            return True
+        if name not in self._of_tasks:  # all tasks before had the same entry
+            self._of_tasks[name] = dict.fromkeys(self.places, before)
+        known, labels = self._of_tasks[name], tasks.listed()
+        codes: list[int] = np.unique(tasks.places * len(texts) + places).tolist()
+        pairs = (divmod(code, len(texts)) for code in codes)
+        return all(known.setdefault(labels[i], texts[j]) == texts[j] for i, j in pairs)
 
     def _check_alike(self, layout: Layout, policy: Mapping[str, str]) -> None:
         """Raise ValueError for a file of another layout than the first one, or of another policy."""

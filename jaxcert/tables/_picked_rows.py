@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,10 @@ from jaxcert.returns._labels import check_printable, quoted
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, combined, of_series, pair_counts
 from jaxcert.tables._doubts import listed, tell
 from jaxcert.tables._entries import as_number, as_text, ask_about_alike, check_told_apart
-from jaxcert.tables._label_doubts import sums_up
 from jaxcert.tables._names import MOST_CONDITIONS, tells
 from jaxcert.tables._read import are_endings, how_set_aside, set_aside
-from jaxcert.tables._roles import Columns, Roles, check_column
+from jaxcert.tables._roles import Columns, Condition, Roles, check_column, parts_of
+from jaxcert.tables._sum_doubts import sums_up
 
 # Columns that are kept for the next look: each takes eight bytes a row.
 _MOST_HELD = 8
@@ -85,18 +85,20 @@ def rows_of(table: Any) -> Rows:
 
 def picked_rows(every: Rows, roles: Roles, columns: Columns) -> Rows:
     """The rows of which all conditions hold; no condition may choose them by how they ended."""
-    if roles.policy is not None and tells(roles.policy).ending and not tells(roles.policy).apart:
-        raise ValueError(f"column {roles.policy!r:.42} tells how trials ended: rows are not chosen by their outcome")
+    conditions = conditions_in(every.names, roles)
     if roles.policy is not None:
-        check_column(roles.policy, every.names)
+        if tells(roles.policy).ending and not tells(roles.policy).apart:
+            raise ValueError(
+                f"column {roles.policy!r:.42} tells how trials ended: rows are not chosen by their outcome"
+            )
         policies = _policies(every, roles.policy)
         ask_about_alike(policies, f"column {roles.policy} holds", "if they are one policy, it is taken for two")
-    named = {roles.policy, *(name for name, *_ in conditions_in(every.names, roles))}
+    named = {roles.policy, *(each.name for each in conditions)}
     if told := named & {*columns.of_value(every.names)}:
         raise ValueError(
             f"a condition on {next(iter(told))!r:.42} chooses rows by their outcome; expected one on another column"
         )
-    masks = _masks(every, roles)
+    masks = _masks(every, conditions)
     rows = _kept(every, roles, masks)
     for i, (name, holds) in enumerate(masks):
         if not tells(name).apart or are_endings(every.column(name)):
@@ -110,11 +112,34 @@ def policies_in(table: Any, roles: Roles) -> list[str]:
     every, alone = rows_of(table), roles._replace(policy=None)
     assert roles.policy is not None
     check_column(roles.policy, every.names)
-    found = _policies(_kept(every, alone, _masks(every, alone)), roles.policy)
+    found = _policies(_kept(every, alone, _masks(every, conditions_in(every.names, alone))), roles.policy)
     if not found:
         raise ValueError("has no rows, expected one per rollout")
     if told := next(filter(sums_up, found), None):
         raise ValueError(f"column {roles.policy} holds the entry {told!r:.40}, as a row has that sums up others")
+    return found
+
+
+def condition(text: str, names: Sequence[Any]) -> Condition:
+    """A condition on one of the columns of these names."""
+    known = {str(name): name for name in sorted(names, key=lambda name: -len(str(name)))}
+    found = parts_of(text, "|".join(map(re.escape, known)))
+    if found is None:
+        name, *rest = re.split(r"!=|=|\bin\b", text)
+        check_column(name.strip(), names if rest else [name.strip()])
+        raise ValueError(f"the condition is {text!r:.80}; expected a column and its value, such as 'arm = clean'")
+    check_column(known[found.name], names)
+    return found._replace(name=known[found.name])
+
+
+def conditions_in(names: Sequence[Any], roles: Roles) -> list[Condition]:
+    """The conditions on rows; that of the policy is among them."""
+    found = [condition(text, names) for text in roles.where]
+    if roles.policy is not None:
+        check_column(roles.policy, names)
+        found += [] if roles.only is None else [Condition(roles.policy, "in", [roles.only])]
+    elif roles.only is not None:
+        raise ValueError(f"only {roles.only!r} is given without the column of policies; expected policy (--policy)")
     return found
 
 
@@ -125,17 +150,18 @@ def _policies(rows: Rows, policy: str) -> list[str]:
     return found
 
 
-def _masks(every: Rows, roles: Roles) -> list[tuple[Any, np.ndarray]]:
+def _masks(every: Rows, conditions: Sequence[Condition]) -> list[tuple[Any, np.ndarray]]:
     """The column of each condition, and the rows of which it holds."""
     masks = []
-    for name, sign, wanted in conditions_in(every.names, roles):
-        column = every.column(name)
+    for each in conditions:
+        column = every.column(each.name)
         texts = [as_text(entry) for entry in column.listed()]
-        wanted = as_meant(wanted, texts)
-        if unknown := [each for each in wanted if each not in texts]:  # with != it would hold for every row
-            raise ValueError(f"column {name} has no entry {unknown[0]!r:.60}; found {listed(dict.fromkeys(texts))}")
-        holds = np.asarray([(text in wanted) != (sign == "!=") for text in texts], bool)
-        masks.append((name, holds[column.places]))
+        meant = each.meant(texts)
+        if unknown := [entry for entry in meant if entry not in texts]:  # with != it would hold for every row
+            found = listed(dict.fromkeys(texts))
+            raise ValueError(f"column {each.name} has no entry {unknown[0]!r:.60}; found {found}")
+        holds = np.asarray([(text in meant) != (each.sign == "!=") for text in texts], bool)
+        masks.append((each.name, holds[column.places]))
     return masks
 
 
@@ -152,36 +178,6 @@ def _kept(every: Rows, roles: Roles, masks: list[tuple[Any, np.ndarray]]) -> Row
             f"{found[0]!r}), or all of them in jaxcert compare"
         )
     return rows
-
-
-def conditions_in(names: Sequence[Any], roles: Roles) -> list[tuple[Any, str, list[str]]]:
-    """The column of each condition, its sign, and the entries that are meant; the policy's among them."""
-    found = [condition(text, names) for text in roles.where]
-    if roles.policy is not None:
-        check_column(roles.policy, names)
-        found += [] if roles.only is None else [(roles.policy, "in", [roles.only])]
-    elif roles.only is not None:
-        raise ValueError(f"only {roles.only!r} is given without the column of policies; expected policy (--policy)")
-    return found
-
-
-def condition(text: str, names: Sequence[Any]) -> tuple[Any, str, list[str]]:
-    """The column of a condition, its sign, and the entries that are meant."""
-    known = {str(name): name for name in sorted(names, key=lambda name: -len(str(name)))}
-    any_name = "|".join(map(re.escape, known))
-    match = re.fullmatch(rf"\s*?({any_name})\s*(!=|==?|in\b)\s*(.*?)\s*", text, re.DOTALL)
-    if match is None:
-        name, *rest = re.split(r"!=|=|\bin\b", text)
-        check_column(name.strip(), names if rest else [name.strip()])
-        raise ValueError(f"the condition is {text!r:.80}; expected a column and its value, such as 'arm = clean'")
-    wanted = match[3].split(",") if match[2] == "in" else [match[3]]
-    check_column(known[match[1]], names)
-    return known[match[1]], match[2], [*map(str.strip, wanted)]
-
-
-def as_meant(wanted: Sequence[str], entries: Collection[str]) -> list[str]:
-    """The entries of a condition, without quotes around them unless these are part of an entry."""
-    return [each if each in entries else each.strip("\"'") for each in wanted]
 
 
 def _check_not_by_outcome(every: Rows, columns: Columns, name: Any, holds: np.ndarray, among: np.ndarray) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._coded import Coded, as_objects, coded, few_texts, pair_counts
-from jaxcert.tables._doubts import WORDS, judge, listed, words_in
+from jaxcert.tables._doubts import WORDS, Found, judge, listed, words_in
 from jaxcert.tables._entries import as_number, as_text, number_of, words_like
 from jaxcert.tables._names import MOST_CONDITIONS, lowered, says, stems_of, tells
 from jaxcert.tables._roles import Columns
@@ -24,7 +24,6 @@ from jaxcert.tables._roles import Columns
 _OPTION = re.compile(r"(?:--([a-zA-Z][\w-]*)[= ]|\b([a-zA-Z]\w*)=)([^\s,;&/]+)")
 _LONGEST_WORD = 40
 _FEWEST_MOMENTS = 7  # rise by chance in one order of 5040
-Found = dict[str, Any] | bool | None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,15 +12,16 @@ from jax.typing import DTypeLike
 from jaxcert._extras import import_extra
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import MOST, Histogram
-from jaxcert.tables._content import in_file
-from jaxcert.tables._doubts import tell, told_of
+from jaxcert.tables._doubts import judge, tell, told_of
 from jaxcert.tables._entries import check_spelling
-from jaxcert.tables._label_doubts import ask_about_labels, check_labels, check_tasks
+from jaxcert.tables._files import in_file
+from jaxcert.tables._label_doubts import ask_about_labels, check_tasks
 from jaxcert.tables._names import name_several
-from jaxcert.tables._outcome_doubts import check_sense
+from jaxcert.tables._outcome_doubts import Outcomes, costs, failures
 from jaxcert.tables._parts import Files
 from jaxcert.tables._returns import ReturnsFile, check_missing
 from jaxcert.tables._roles import Columns
+from jaxcert.tables._sum_doubts import check_labels
 from jaxcert.tables.formats import folder_digest
 
 
@@ -84,18 +85,18 @@ def read_summary(
     files = Files(folder, task, value, across)
     layout, successes = files.layout, files.layout.values == "booleans"
     empty = _empty(folder, support, num_bins, dtype, successes)
-    places, tally = {}, Tally(empty)  # of labels, in the order in which they first appear
+    tally = Tally(empty)
     with told_of(f"{folder}: ", strict, stacklevel=4):
         for tasks, values in files.batches((float(empty.low), float(empty.high))):
-            found = [places.setdefault(label, len(places)) for label in tasks.listed()]
-            tally.add(np.asarray(found, np.int64)[tasks.places], values)
+            tally.add(tasks, values)
         with in_file(folder):
-            if not places:
+            if not files.places:
                 raise ValueError("has no rows, expected one per rollout")
-            found = np.asarray([*places], np.int64 if layout.tasks == "integers" else object)
+            found = np.asarray([*files.places], np.int64 if layout.tasks == "integers" else object)
             check_labels(found.tolist(), layout.columns.task)
             check_spelling(found, f"column {layout.columns.task} holds")
-            check_sense(layout.columns.value, np.ones(1, bool) if successes else np.full(1, np.nan))
+            values = np.ones(1, bool) if successes else np.full(1, np.nan)
+            judge((failures, costs), Outcomes(layout.columns.value, values))
             ask_about_labels(found.tolist())
             check_tasks(found, None)
         if name_several(files.digests):

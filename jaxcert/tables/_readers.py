@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from jaxcert.tables._arranged import arrange_table
-from jaxcert.tables._content import content_of, in_file
 from jaxcert.tables._doubts import WAYS, told_of
 from jaxcert.tables._file_tables import arrow_table, csv_table, json_lines_table, json_table, parquet_table, unpacked
+from jaxcert.tables._files import content_of, in_file
 from jaxcert.tables._label_doubts import check_tasks
 from jaxcert.tables._picked_rows import policies_in
 from jaxcert.tables._returns import Returns, ReturnsFile, check_missing

@@ -4,7 +4,7 @@ import dataclasses
 import os
 import re
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ import numpy as np
 from jaxcert.returns._labels import quoted_condition
 from jaxcert.returns._prepared import as_successes
 from jaxcert.tables._entries import closely, decoded, is_name
-from jaxcert.tables._roles import Columns, Roles
+from jaxcert.tables._roles import Columns, Condition, Roles, parts_of
 
 AT_RANDOM = (
     "certificates hold only if whether a rollout is missing does not depend on its outcome; otherwise count it as the "
@@ -176,24 +176,24 @@ class ReturnsFile(Returns):
     @property
     def told(self) -> str:
         """What to tell the reader of a result about the file; "" for one of jaxcert's."""
-        return self._told([f"where {quoted_condition(each)}" for each in self.roles.rows_picked])
+        return self._told(lambda condition: f"where {quoted_condition(condition)}")
 
     @property
     def told_without_labels(self) -> str:
         """The same without labels of tasks and entries that are left out, and where files lie, for other readers."""
-        return self._told([*map(self._shown, self.roles.rows_picked)])
+        return self._told(self._shown)
 
-    def _told(self, picked: Sequence[str]) -> str:
+    def _told(self, shown: Callable[[str], str]) -> str:
         """What a tool's reader said; else the roles of the columns that were read, or the name of the array."""
         if self.said or self.columns is None or self.folder is not None:
             return self.said
-        (task, trial, value), counts, of_task, of_trial = self.columns, self.num_rollouts, "", ""
+        tasks, trials = how_many(len(self.tasks), "task"), how_many(span(self.num_rollouts), "trial")
         if self.rows is not None:
-            of_task = f" from {task}{'' if self.strata is None else _told_strata(self.strata, self.roles.strata)}"
-            of_trial = f" from {trial}" if trial is not None and not self.counted else ""
-        trials = how_many(span(counts), "trial")
+            tasks += f" from {self.columns.task}"
+            tasks += "" if self.strata is None else _told_strata(self.strata, self.roles.strata)
+            trials += "" if self.columns.trial is None or self.counted else f" from {self.columns.trial}"
         what = "success" if self.returns.dtype == bool and not self.roles.metric else "value"
-        told = [f"{how_many(len(self.tasks), 'task')}{of_task}", f"{trials}{of_trial}", f"{what} from {value}", *picked]
+        told = [tasks, trials, f"{what} from {self.columns.value}", *map(shown, self.roles.rows_picked)]
         count = self.num_unfinished
         lost = f"; {count} without an outcome, counted as {self.unfinished:g}" if count else ""
         return f"{', '.join(told)}{lost}"
@@ -201,15 +201,12 @@ class ReturnsFile(Returns):
     def _shown(self, condition: str) -> str:
         """A condition on the rows, for other readers."""
         tasks = () if self.columns is None else self.columns.task.split(",")
-        any_name = "|".join([*map(re.escape, tasks), ".*(?=!=)", ".*?"])
-        match = re.fullmatch(rf"\s*({any_name})\s*(!=|==?|\bin\b)\s*(.*)", condition, re.DOTALL)
-        name, sign, wanted = map(str.strip, match.groups() if match else (condition, "!=", ""))
-        entries = [each.strip() for each in (wanted.split(",") if sign == "in" else [wanted])]
-        if (of_tasks := label_tasks(entries, {name}, [self])) or sign == "!=":
-            return f"some {'tasks' if of_tasks else 'rows'} by {name}"
+        found = parts_of(condition, "|".join([*map(re.escape, tasks), ".*(?=!=)", ".*?"]))
+        name, sign, entries = found or Condition(condition, "!=", ())
+        if (of_tasks := label_tasks(entries, {name.strip()}, [self])) or sign == "!=":
+            return f"some {'tasks' if of_tasks else 'rows'} by {name.strip()}"
         last_parts = ",".join(_PLACE.sub("", _QUERY.sub(r"\1", decoded(each))) for each in entries)
-        shown = quoted_condition(f"{name} {sign} {last_parts}")
-        return f"where {shown}"  # the certificate states it
+        return f"where {quoted_condition(f'{name} {sign} {last_parts}')}"  # the certificate states it
 
     @property
     def policy(self) -> str | None:

@@ -1,7 +1,7 @@
 """Roles of the columns of a table: one value for every file, folder and frame; which are meant, and which may be."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,15 +35,13 @@ class Columns(NamedTuple):
         """These columns of a table. If a usual name is missing, another name stands for it, unless two could be
         meant.
         """
-        for part, meant in self._meant_in(names).items():
+        found = self._meant_in(names)
+        for part, meant in found.items():
             if len(meant) > 1:
-                listed = " and ".join(map(repr, meant))
+                told = f"has no column {getattr(Columns(), part)}, and {' and '.join(map(repr, meant))}"
                 counts = f"; {_COUNTS}" if "/" in f"{meant[-1]}" else ""
-                raise ValueError(
-                    f"has no column {getattr(Columns(), part)}, and {listed}; expected one of these by name "
-                    f"(--{part}{counts})"
-                )
-        return Columns(*(meant[0] for meant in self._meant_in(names).values()))
+                raise ValueError(f"{told}; expected one of these by name (--{part}{counts})")
+        return Columns(*(meant[0] for meant in found.values()))
 
     @staticmethod
     def unnamed_in(names: list[Any]) -> "Columns":
@@ -52,8 +50,11 @@ class Columns(NamedTuple):
 
     def _meant_in(self, names: list[Any]) -> dict[str, list[Any]]:
         """The columns that each name may mean; without trials, a value may be a number of successes."""
-        usual = Columns()._asdict()
-        found = {x: _meant(names, x) if wanted == usual[x] else [wanted] for x, wanted in self._asdict().items()}
+        usual, found = Columns()._asdict(), {}
+        for part, wanted in self._asdict().items():
+            groups = getattr(WORDS, f"other_names_{part}") if wanted == usual[part] and wanted not in names else ()
+            others = ([name for name in names if lowered(name) in each] for each in groups)
+            found[part] = next(filter(None, others), [wanted])
         totals = [name for name in names if lowered(name) in WORDS.totals]
         are_known = self.value != usual["value"] or self.value in names or found["trial"][0] in names
         if are_known or not totals or len(found["value"]) > 1:
@@ -91,15 +92,8 @@ def _parts(name: Any, names: Sequence[Any]) -> list[Any]:
     return [name] if name in names or not isinstance(name, str) else name.split(",")
 
 
-def _meant(names: list[Any], part: str) -> list[Any]:
-    """The columns that a usual name may mean: the column of that name, or if the table lacks it, others that fit."""
-    usual, others = getattr(Columns(), part), getattr(WORDS, f"other_names_{part}")
-    groups = [[name for name in names if lowered(name) in group] for group in others]
-    return [usual] if usual in names else next(filter(None, groups), [usual])
-
-
-# Facts that a record states besides the columns; the value if it is a rate of the trials that another column counts.
-PICKED = ("successes", "trials", "where", "policy", "only", "records", "recipe", "strata", "value", "group")
+# Facts that a record states besides the columns.
+_PICKED = ("successes", "trials", "where", "policy", "only", "records", "recipe", "strata", "group")
 
 
 class Roles(NamedTuple):
@@ -149,7 +143,7 @@ class Roles(NamedTuple):
     @property
     def picked(self) -> dict[str, Any]:
         """Entries of a record, besides the columns, that select the same rows again."""
-        found = {name: getattr(self, name) for name in PICKED if name != "value" and getattr(self, name)}
+        found = {name: getattr(self, name) for name in _PICKED if getattr(self, name)}
         return found | ({"value": self.value} if self.is_rate else {})
 
     @property
@@ -160,11 +154,8 @@ class Roles(NamedTuple):
     @property
     def used(self) -> set[str]:
         """The names of columns by which rows are picked, and of strata."""
-        return {
-            *(re.split(r"!?=|\bin\b", each)[0].strip() for each in self.where),
-            self.policy or "",
-            self.strata or "",
-        }
+        found = filter(None, map(parts_of, self.where))
+        return {*(each.name.strip() for each in found), self.policy or "", self.strata or ""}
 
     @property
     def named(self) -> set[str]:
@@ -173,16 +164,40 @@ class Roles(NamedTuple):
         return {name for name in given if name}
 
 
-def conditions(where: str | Sequence[str]) -> tuple[str, ...]:
-    """One condition or several."""
-    return (where,) if isinstance(where, str) else tuple(where)
-
-
 def check_column(name: str, names: Sequence[Any]) -> None:
     """Raise ValueError for a column that a table has not, or has twice, also under a name that is seen alike."""
     if sum(as_seen(each) == as_seen(name) for each in names) != 1 or name not in names:
         has = "more than one" if name in names else "no"
         raise ValueError(f"has {has} column {name!r:.42}; found {listed(map(repr, names), 12)}")
+
+
+# --- which rows are read ----------------------------------------------------------------------------------------------
+
+
+class Condition(NamedTuple):
+    """A condition on rows: a column, a sign, and the entries that are meant."""
+
+    name: Any
+    sign: str
+    wanted: Sequence[str]
+
+    def meant(self, entries: Collection[str]) -> list[str]:
+        """The entries that are meant, without quotes around them unless these are part of an entry."""
+        return [each if each in entries else each.strip("\"'") for each in self.wanted]
+
+
+def conditions(where: str | Sequence[str]) -> tuple[str, ...]:
+    """One condition or several."""
+    return (where,) if isinstance(where, str) else tuple(where)
+
+
+def parts_of(condition: str, any_name: str = ".*?") -> Condition | None:
+    """The parts of a condition on a column whose name fits an expression; None for something else."""
+    match = re.fullmatch(rf"\s*?({any_name})\s*(!=|==?|\bin\b)\s*(.*)", condition, re.DOTALL)
+    if match is None:
+        return None
+    wanted = match[3].split(",") if match[2] == "in" else [match[3]]
+    return Condition(match[1], match[2], [*map(str.strip, wanted)])
 
 
 def checked(names: list[Any], roles: Roles, hint: str = "") -> Columns:

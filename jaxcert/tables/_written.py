@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert._files import check_output, check_suffix, whole_file
 from jaxcert._types import Array
 from jaxcert.returns._labels import check_printable
 from jaxcert.tables._arrays import array_names, read_arrays, whole_array
 from jaxcert.tables._coded import coded
-from jaxcert.tables._content import content_of, damage_told, in_file, parsed
-from jaxcert.tables._doubts import WORDS, listed, tell, words_in
+from jaxcert.tables._doubts import WORDS, judge, listed, tell, words_in
 from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
+from jaxcert.tables._files import check_output, check_suffix, content_of, damage_told, in_file, parsed, whole_file
 from jaxcert.tables._label_doubts import ask_about_labels
 from jaxcert.tables._names import may_tell_tasks, tells
-from jaxcert.tables._outcome_doubts import ask_about_copies, check_sense
+from jaxcert.tables._outcome_doubts import Outcomes, costs, failures, pasted
 from jaxcert.tables._read import Read, check_beside
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Columns, Roles
@@ -93,7 +92,7 @@ def read_npz(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
         raise ValueError(_not_named({name: array.shape for name, array in read_arrays(content, []).items()}))
     returns, where = _checked_returns(arrays[name], f"array {name!r}"), arrays.get("where")
     if not roles.metric:
-        check_sense(name, returns)
+        judge((failures, costs), Outcomes(name, returns))
     if where is not None and where.dtype != np.bool_:
         raise ValueError(f"array 'where' has dtype {where.dtype}, expected bool")
     if where is not None and where.shape != returns.shape:
@@ -221,7 +220,7 @@ def _checked_returns(returns: np.ndarray, name: str) -> np.ndarray:
         raise ValueError(f"{shape}{way_on if count else ''}")
     if returns.size == 0:
         raise ValueError(f"{name} has shape {returns.shape}, expected at least one task and one rollout")
-    ask_about_copies(name, returns)
+    judge((pasted,), Outcomes(name, returns))
     if returns.dtype == bool:
         return returns
     narrow = returns.dtype.kind == "f" and returns.dtype.itemsize <= 4

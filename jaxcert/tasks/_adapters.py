@@ -8,17 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert._validation import is_concrete, kept_readable
-from jaxcert.rollouts._multi_task import MultiTaskEnv
-
-
-class _State(NamedTuple):
-    """The state of an episode; ``inner`` is the library's own state, ``key`` is for later steps."""
-
-    obs: Any
-    reward: jax.Array
-    done: jax.Array
-    inner: Any
-    key: jax.Array
+from jaxcert.rollouts._multi_task import MultiTaskEnv, parts_of
+from jaxcert.tasks._state import State
 
 
 class _Functions(NamedTuple):
@@ -28,24 +19,16 @@ class _Functions(NamedTuple):
     begin: Callable[..., Any]
     move: Callable[..., Any]
 
-    def reset(self, rng: jax.Array) -> _State:
+    def reset(self, rng: jax.Array) -> State:
         key, now = jax.random.split(rng)
-        inner, obs = _parts("reset", self.begin(self.task, now), "(state, obs)")
-        return _State(obs, jnp.zeros(()), jnp.zeros(()), inner, key)
+        inner, obs = parts_of("reset", self.begin(self.task, now), "(state, obs)")
+        return State(obs, jnp.zeros(()), jnp.zeros(()), key, inner)
 
-    def step(self, state: _State, action: Any) -> _State:
+    def step(self, state: State, action: Any) -> State:
         key, now = jax.random.split(state.key)
         found = self.move(self.task, state.inner, action, now)
-        inner, obs, reward, done = _parts("step", found, "(state, obs, reward, done)")
-        return _State(obs, jnp.asarray(reward, float), jnp.asarray(done, float), inner, key)
-
-
-def _parts(name: str, found: Any, expected: str) -> Any:
-    number = expected.count(",") + 1
-    if not isinstance(found, tuple) or len(found) != number:
-        given = f"{len(found)} values" if isinstance(found, tuple) else f"a {type(found).__name__}"
-        raise ValueError(f"{name} returns {given}; expected {expected}")
-    return found
+        inner, obs, reward, done = parts_of("step", found, "(state, obs, reward, done)")
+        return State(obs, jnp.asarray(reward, float), jnp.asarray(done, float), key, inner)
 
 
 def from_functions(
@@ -158,13 +141,9 @@ def _check_effect(env: MultiTaskEnv, change: Callable[[Any, Any], Any], sys: Any
     def replaced(task: Any) -> list[Any]:
         return [leaf for leaf in jax.tree.leaves(change(sys, task)) if not any(leaf is known for known in before)]
 
-    def sampled(key: jax.Array) -> tuple[Any, list[Any]]:
-        task = env.sample_task(key)
-        return task, replaced(task)
-
     def look(key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        tasks, systems = jax.vmap(sampled)(jax.random.split(key, _LOOKED_AT))
-        return _all_same(tasks), _all_same(systems)
+        tasks = env.sample_tasks(key, _LOOKED_AT)
+        return _all_same(tasks), _all_same(jax.vmap(replaced)(tasks))
 
     with kept_readable(before):
         tasks_same, systems_same = jax.jit(look)(jax.random.key(0))

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert._files import check_output
 from jaxcert._validation import check_count, check_open_unit, is_count
 from jaxcert.certificates import Certificate
 from jaxcert.rollouts._chained import ChainedLog
+from jaxcert.tables._files import check_output
 
 
 @dataclasses.dataclass(frozen=True)

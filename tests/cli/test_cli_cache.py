@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jaxcert.cli import _program_cache
-from jaxcert.numerics._programs import is_keeping
+from jaxcert.numerics import _programs
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_a_folder_that_others_may_write_is_not_used(tmp_path, monkeypatch):
     (tmp_path / "programs").chmod(0o777)
     with _program_cache.compiled_programs():
         assert jax.config.values["jax_compilation_cache_dir"] is None
-        assert not is_keeping()
+        assert _programs._runner is None
 
 
 @pytest.mark.usefixtures("without_a_cache")

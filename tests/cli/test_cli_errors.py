@@ -9,7 +9,7 @@ import pytest
 from cli_harness import as_process, command, refused, said
 
 import jaxcert
-from jaxcert._files import check_output, write_whole
+from jaxcert.tables._files import check_output, write_whole
 
 ROOT = Path(jaxcert.__file__).parents[1]
 GOOD = np.linspace(0, 1, 96).reshape(12, 8)

@@ -23,7 +23,7 @@ from cli_harness import command
 import jaxcert
 from jaxcert.certificates import Certificate
 from jaxcert.certificates._certificate import naming
-from jaxcert.numerics._programs import kept_in
+from jaxcert.cli._kept_programs import kept_in
 from jaxcert.planning import advise
 from jaxcert.questions import QUESTIONS, question_of, rows_of
 from jaxcert.questions._ask import ask as ask_of_files

@@ -244,8 +244,11 @@ class Endless(Payments):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda task: Odd("step"), "step gave 4 values; expected the five of Gymnasium"),
-        (lambda task: Odd("reset"), "reset gave a ndarray; expected the two of Gymnasium"),
+        (
+            lambda task: Odd("step"),
+            r"step returns 4 values; expected \(observation, reward, terminated, truncated,",
+        ),
+        (lambda task: Odd("reset"), r"reset returns a ndarray; expected \(observation, info\)"),
         (lambda task: Odd("reward"), r"gave the reward \[1.0, 1.0\]; expected one number"),
         (lambda task: SyncVectorEnv([lambda: Payments(*task)] * 2), "gave a SyncVectorEnv for a task; expected a gymn"),
         (lambda task: 1 / 0, "division by zero"),

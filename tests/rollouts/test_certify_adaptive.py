@@ -13,7 +13,7 @@ from scipy import stats
 from jaxcert import Status
 from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive, certify_policy
 from jaxcert.rollouts._adaptive import _most_per_task
-from jaxcert.rollouts._rounds import Limits, Run, assign
+from jaxcert.rollouts._rounds import Run, assign
 from jaxcert.sequential import certify_sequential
 from jaxcert.sequential._rule import prepare_rule
 from jaxcert.sequential._wealth import start
@@ -230,8 +230,7 @@ def test_many_rollouts_of_one_task_do_not_overflow():
     state = start((1,), jnp.full(1, B), jnp.float32(0), jnp.float32(1), jnp.float32(0.05), rule)
     state = state._replace(num_rollouts=jnp.full(1, 2**27, jnp.int32))
     run = Run(state, jnp.int32(2**27), jnp.full(8, -1), jnp.full(8, jnp.nan))
-    limits = Limits(jnp.int32(2**28), jnp.full(1, 2, jnp.int32))
-    task, numbers, taken = assign(run, limits, 32)
+    task, numbers, taken = assign(run, jnp.full(1, 2, jnp.int32), jnp.int32(2**28), 32)
     np.testing.assert_array_equal(task, np.zeros(32))
     np.testing.assert_array_equal(numbers, 2**27 + np.arange(32))
     assert np.all(taken)

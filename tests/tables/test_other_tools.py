@@ -35,6 +35,16 @@ def test_tasks_with_other_numbers_of_episodes_are_told(tmp_path):
     refused(path, "1 of 2 tasks have fewer than 2 rollouts", strict=True)
 
 
+def test_a_number_beside_lists_of_one_episode_is_that_of_the_episode(tmp_path):
+    few = edited(LEROBOT, "overall", "n_episodes", value=2)
+    for i in range(2):
+        few = edited(
+            few, "per_task", i, "metrics", value={"successes": [i == 1], "sum_rewards": 1.5, "max_rewards": [1]}
+        )
+    data = read_returns(written(tmp_path, few), value="sum_rewards")
+    assert data.returns.tolist() == [[1.5], [1.5]]
+
+
 def test_tau_bench(tmp_path):
     data = read_returns(written(tmp_path, TAU))
     np.testing.assert_array_equal(data.returns, [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])

@@ -13,8 +13,8 @@ from scipy import stats
 from jaxcert.rollouts import collect
 from jaxcert.tasks import bridge_world
 from jaxcert.tasks.bridge_world import LARGE, STANDARD, World
-from jaxcert.tasks.bridge_world._environment import BridgeWorld
 from jaxcert.tasks.bridge_world._exact import transition_probabilities
+from jaxcert.tasks.bridge_world._world import BridgeWorld
 
 POLICIES = {"left": bridge_world.left_policy, "right": bridge_world.right_policy}
 WORLDS = {"standard": STANDARD, "large": LARGE}

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._files import check_suffix, write_whole
 from jaxcert._types import Array
 from jaxcert._validation import check_open_unit, kind_of
 from jaxcert._version import __version__
@@ -19,13 +18,15 @@ from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import question_of, rows_of
-from jaxcert.questions._answers import assumptions_of, plain_settings, sampled
+from jaxcert.questions._answers import sampled
+from jaxcert.report._assumptions import assumptions_of, plain_settings
 from jaxcert.report._in_words import MOST_REASONS, MOST_ROWS, Sample, misses_of, reasons_of, texts_of
 from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.plots._axes import svg_of
 from jaxcert.report.plots._curve_plots import draw_curve
 from jaxcert.report.plots._interval_plot import axis_of, draw_intervals, intervals_of
 from jaxcert.tables import Returns, ReturnsFile
+from jaxcert.tables._files import check_suffix, write_whole
 from jaxcert.tables._returns import span
 
 _NOT_TWO = "certificate is about one policy; against is given, the returns of a second one"

@@ -3,8 +3,7 @@
 from os import PathLike
 from typing import Any
 
-from jaxcert.report._groups import Groups
-from jaxcert.report._leaderboard import Leaderboard
+from jaxcert.report._several import Several
 from jaxcert.report.check_trials import BELIEVED_OF_PAIRS
 from jaxcert.report.html._report_page import confidence_of, origins_of, rows_of_table, write_page
 from jaxcert.report.plots._axes import svg_of
@@ -17,25 +16,23 @@ _MOST_CLAIMS = 3
 _DOTS = "Dots are averages in the data, which certify nothing; bars are what is certified."
 
 
-def write_several(
-    path: str | PathLike[str], found: Leaderboard | Groups, *, title: str | None = None, **how: Any
-) -> None:
+def write_several(path: str | PathLike[str], found: Several, *, title: str | None = None, **how: Any) -> None:
     """Write a leaderboard, or the answers of groups, as one page of HTML that needs no other file and no network."""
-    said, shown, first = found.said, found.page, found.questions[0]
+    said, first = found.said, found.questions[0]
     write_page(
         path,
         "several.html.j2",
         found.questions,
         title=title or found.title,
-        kind=f"{shown['kind']} {'on a fixed list of tasks' if first.listed else 'for new tasks'}",
+        kind=f"{found.kind} {'on a fixed list of tasks' if first.listed else 'for new tasks'}",
         claims=said[:_MOST_CLAIMS] or ["No order is certified."],
         more=[f"These are the first {_MOST_CLAIMS} of {len(said)}; the table has all."] * (len(said) > _MOST_CLAIMS),
         rows=rows_of_table(found.table),
-        note=shown["note"],
+        note=found.note,
         together=found.together,
         picture=None if first.takes("tasks") else svg_of(draw_intervals, found.intervals, **found.axis),
-        caption=" ".join([_DOTS, *shown.get("caption", ())]),
-        settings={"confidence": confidence_of(found.delta), **shown["settings"]},
+        caption=f"{_DOTS} {found.caption}".rstrip(),
+        settings={"confidence": confidence_of(found.delta), **found.settings},
         not_about="a single task or episode",
         check="With the certificate file and the returns, this computes every number again and says what differs",
         origins=origins_of(found.names, found.data),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxcert._extras import import_extra
-from jaxcert._files import check_output, check_suffix, write_whole
+from jaxcert.tables._files import check_output, check_suffix, write_whole
 
 # The width of one column of a paper, in inches, with text of caption size, so that it is printed unscaled.
 SIZE, _TEXT = (3.5, 2.5), {"font.size": 8, "axes.titlesize": 8, "legend.fontsize": 7}

@@ -10,13 +10,14 @@ from typing import Any
 from jaxcert._extras import import_extra
 from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._coded import as_objects, coded, crossing, of_series
-from jaxcert.tables._content import content_of, in_file
 from jaxcert.tables._doubts import WORDS, tell
-from jaxcert.tables._label_doubts import ask_about_trials_of, sums_up
+from jaxcert.tables._files import content_of, in_file
+from jaxcert.tables._label_doubts import ask_about_trials_of
 from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, stems_of, tells
 from jaxcert.tables._outcomes import as_totals
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Columns, Roles
+from jaxcert.tables._sum_doubts import sums_up
 from jaxcert.tables.formats._found_rollouts import Content, Format, kind_of
 from jaxcert.tables.formats._one_task import OF_ONE_TASK
 

@@ -16,9 +16,9 @@ from jaxcert._extras import import_extra
 from jaxcert.tables._arranged import arrange, check_pairs, check_rows
 from jaxcert.tables._arrays import members_of
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded
-from jaxcert.tables._content import damage_told, in_file
 from jaxcert.tables._doubts import listed
 from jaxcert.tables._file_tables import json_value, objects_of_lines
+from jaxcert.tables._files import damage_told, in_file
 from jaxcert.tables._json_records import Place
 from jaxcert.tables._label_doubts import ask_about_labels
 from jaxcert.tables._names import tells
@@ -37,11 +37,6 @@ class Content:
     def __init__(self, data: bytes, *, of_lines: bool = False) -> None:
         self.data, self.of_lines = data, of_lines
 
-    @property
-    def is_zip(self) -> bool:
-        """Whether it begins as a zip archive does."""
-        return self.data.startswith(b"PK\x03\x04")
-
     @functools.cached_property
     def json(self) -> Any:
         """The value of JSON, a list for an object in each line; None for what does not begin as an object or a list."""
@@ -53,7 +48,7 @@ class Content:
     @functools.cached_property
     def entries(self) -> dict[str, zipfile.ZipInfo]:
         """The entries of a zip archive by name; none for another file."""
-        if not self.is_zip:
+        if not self.data.startswith(b"PK\x03\x04"):
             return {}
         with damage_told("an archive"), zipfile.ZipFile(io.BytesIO(self.data)) as archive:
             return members_of(archive, "entries")
@@ -167,15 +162,15 @@ def names_of(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row.values))
 
 
-def not_run(
-    tasks: Sequence[Any], first: int, count: int, found: Collection[Any]
-) -> tuple[list[tuple[Any, int]], tuple[Any, int] | None]:
-    """Each task with each of its episodes, from ``first`` on, that is not found; and one found that is none of them."""
+def not_run(tasks: Sequence[Any], first: int, count: int, found: Collection[Any], by: str) -> list[tuple[Any, int]]:
+    """Each task with each of its episodes, from ``first`` on, that is not found; ``by`` says who lists them."""
     if len(tasks) * count > _MOST_ROLLOUTS:
         shown = count if count < 10**12 else "trillions of"
         raise ValueError(f"asks for {len(tasks)} x {shown} rollouts; expected at most {_MOST_ROLLOUTS}")
     wanted, held = dict.fromkeys((task, first + i) for task in tasks for i in range(count)), {*found}
-    return [pair for pair in wanted if pair not in held], next((pair for pair in found if pair not in wanted), None)
+    for task, trial in (pair for pair in found if pair not in wanted):
+        raise ValueError(f"holds trial {trial} of the task {task!r:.60}, which {by} not list")
+    return [pair for pair in wanted if pair not in held]
 
 
 def arranged(kind: Format, found: Rollouts, roles: Roles, *, is_known: bool = True) -> tuple[Returns, dict[str, Any]]:
@@ -223,7 +218,8 @@ def _lost(found: Rollouts, ended: Sequence[str], unfinished: float | None) -> st
     lost = f"{counts.total()} of {len(ended)} rollouts unfinished ({reasons})" if counts else ""
     if unfinished is None and (lost or found.stopped):
         first = next((row for row, why in zip(found.rows, ended, strict=True) if why), found.rows[0])
-        place = f"{lost}, the first of them {first.task!r:.60}, {first.trial}" if lost else ""
+        number = "" if first.trial is None else f", {first.trial}"
+        place = f"{lost}, the first of them {first.task!r:.60}{number}" if lost else ""
         raise ValueError(
             f"{'; '.join(filter(None, [found.stopped, place]))}; without them the rest may look better than it is: "
             "expected every rollout finished, or `unfinished` (--unfinished), the return that each of them counts as: "

@@ -24,19 +24,19 @@ _PARTIAL = "P"
 
 
 def _is_inspect(content: Content) -> bool:
-    if content.is_zip:
+    if content.entries:
         return bool({"header.json", "_journal/start.json"} & content.entries.keys())
     return holds(["eval", "version"], ["eval", "status"], ["eval", "plan"])(content)
 
 
 def _inspect(content: Content) -> Rollouts:
-    head = Place(content.json_of("header.json") if content.is_zip else content.json)
+    head = Place(content.json_of("header.json") if content.entries else content.json)
     if (version := head.field("version").of(int)) != _VERSION:
         raise ValueError(f"version is {version}, expected {_VERSION}, the version of the log format that is known")
     invalidated = head.maybe("invalidated")
     if invalidated is not None and invalidated.of(bool):
         raise ValueError("invalidated is true: somebody declared samples of it invalid; expected a log without any")
-    samples = _summaries(content) if content.is_zip else head.field("samples").items()
+    samples = _summaries(content) if content.entries else head.field("samples").items()
     rows = [_sample(each) for each in samples]
     status = head.field("status").of(str)
     absent = [Row(*pair, {}, "not in the log") for pair in _not_in_log(head, [row[:2] for row in rows], status)]
@@ -95,9 +95,7 @@ def _not_in_log(head: Place, found: Sequence[tuple[Any, int]], status: str) -> l
         return []
     labels = {str(each.of(LABEL)): each.of(LABEL) for each in listed.items()}
     held = [(str(sample), epoch) for sample, epoch in found]
-    absent, unknown = not_run([*labels], 1, 1 if epochs is None else epochs.of(int), held)
-    if unknown:
-        raise ValueError(f"holds sample {unknown[0]!r:.60}, epoch {unknown[1]}, which eval does not list")
+    absent = not_run([*labels], 1, 1 if epochs is None else epochs.of(int), held, "eval does")
     return [(labels[name], epoch) for name, epoch in sorted(absent)]
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.tables._arrays import read_arrays
-from jaxcert.tables._content import damage_told, parsed
 from jaxcert.tables._file_tables import text_table
+from jaxcert.tables._files import damage_told, parsed
 from jaxcert.tables._json_records import Place
 from jaxcert.tables.formats._found_rollouts import Content, Format
 

@@ -18,7 +18,6 @@ from jaxcert.tables.formats._found_rollouts import (
     check_one_policy,
     fields_beside,
     holds,
-    names_of,
     not_run,
 )
 
@@ -67,7 +66,9 @@ class Recipe(NamedTuple):
         whole = Place(content.json)
         found = [*whole.find(self.records, all_there=True)] if self.records else []
         pairs = [(row, place) for place, each in enumerate(found) for row in self._of_record(each)]
-        rows = self._with_values([row for row, _ in pairs] or self._of_lists(whole))
+        rows = [row for row, _ in pairs] or self._of_lists(whole)
+        known = {name for row in rows for name, value in row.values.items() if value is not None}
+        rows = [row._replace(values={x: row.values[x] for x in row.values if x in known or not known}) for row in rows]
         self._check_number(whole, len(rows))
         self._check_one_policy(found)
         rows += self._not_run(whole, rows)
@@ -86,16 +87,6 @@ class Recipe(NamedTuple):
             counted=bool(self.counts),
             others=others,
         )
-
-    def _with_values(self, rows: list[Row]) -> list[Row]:
-        """The rollouts, with numbers where nothing tells them apart, and without values that none of them has."""
-        known = [name for name in names_of(rows) if any(row.values[name] is not None for row in rows)]
-        found = []
-        for number, row in enumerate(rows):
-            task = (f"{row.task}".rpartition(self.before)[0] if self.before else "") or row.task
-            trial = number if row.trial is None else row.trial
-            found.append(Row(task, trial, {name: row.values[name] for name in known or row.values}, row.ended))
-        return found
 
     def _columns(self, rows: Sequence[Row]) -> Columns:
         task = "task" if "$" in self.task or self.lists else self.task
@@ -124,7 +115,8 @@ class Recipe(NamedTuple):
                     if label in seen:
                         raise ValueError(f"lists {label!r:.60} under {seen[label]} and {name}; expected each once")
                     seen[label] = name
-                    rows.append(Row(label, label, {value_name: own}, ended))
+                    task = f"{label}".rpartition(self.before)[0] if self.before else ""
+                    rows.append(Row(task or label, label, {value_name: own}, ended))
         return sorted(rows, key=lambda row: str(row.trial))  # the lists are ordered by outcome
 
     def _of_record(self, found: Found) -> Iterator[Row]:
@@ -173,10 +165,8 @@ class Recipe(NamedTuple):
         (count,) = whole.find(self.trials, all_there=True)
         if len({*tasks}) < len(tasks):
             raise ValueError(f"{self.tasks} lists a task twice; expected each once")
-        absent, unknown = not_run(tasks, 0, count.place.of(int), [row[:2] for row in rows])
-        if unknown:
-            told = f"{self.tasks} and {self.trials}, {count.place.value}, do not list"
-            raise ValueError(f"holds trial {unknown[1]} of the task {unknown[0]!r:.60}, which {told}")
+        by = f"{self.tasks} and {self.trials}, {count.place.value}, do"
+        absent = not_run(tasks, 0, count.place.of(int), [row[:2] for row in rows], by)
         return [Row(*pair, dict.fromkeys(self.values), "not in the file") for pair in absent]
 
     def _check_one_policy(self, found: Iterable[Found]) -> None:
@@ -192,7 +182,8 @@ def _each_of_lists(found: Found, values: Mapping[str, Any]) -> list[tuple[Found,
     if len({*lengths.values()}) > 1 or not all(lengths.values()):
         told = ", ".join(f"{count} {name}" for name, count in lengths.items())
         raise ValueError(f"{found.place.name} has {told}; expected as many of each, one or more")
-    rows = [dict(zip(values, each, strict=True)) for each in zip(*values.values(), strict=True)]
+    lists = (each if isinstance(each, list) else [each] for each in values.values())
+    rows = [dict(zip(values, each, strict=True)) for each in zip(*lists, strict=True)]
     return [(found._replace(keys=(*found.keys, number)), each) for number, each in enumerate(rows)]
 
 

@@ -6,8 +6,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from jaxcert.tables._content import in_file, parsed
 from jaxcert.tables._doubts import data_of
+from jaxcert.tables._files import in_file, parsed
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
 from jaxcert.tables.formats._found_rollouts import Content, Format, arranged, kind_of

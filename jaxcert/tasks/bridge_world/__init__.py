@@ -8,10 +8,9 @@ Reference:
     world is not published; ``LARGE`` is ours.
 """
 
-from jaxcert.tasks.bridge_world._environment import ENV, env
 from jaxcert.tasks.bridge_world._exact import Chain, chain, performance, safety
 from jaxcert.tasks.bridge_world._rollouts import left_policy, right_policy, table_policy, trajectories
-from jaxcert.tasks.bridge_world._world import LARGE, STANDARD, World
+from jaxcert.tasks.bridge_world._world import ENV, LARGE, STANDARD, World, env
 
 __all__ = [
     "ENV",

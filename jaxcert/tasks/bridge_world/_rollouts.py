@@ -11,8 +11,17 @@ from jaxcert._types import Array
 from jaxcert._validation import check_count, is_concrete
 from jaxcert.rollouts._policy import Policy, episode_key
 from jaxcert.tasks._state import State
-from jaxcert.tasks.bridge_world._environment import BridgeWorld
-from jaxcert.tasks.bridge_world._world import LEFT, RIGHT, STANDARD, UP, Tasks, World, as_tasks, is_possible
+from jaxcert.tasks.bridge_world._world import (
+    LEFT,
+    RIGHT,
+    STANDARD,
+    UP,
+    BridgeWorld,
+    Tasks,
+    World,
+    as_tasks,
+    is_possible,
+)
 
 
 def left_policy(*, world: World = STANDARD) -> np.ndarray:

@@ -1,6 +1,7 @@
-"""The bridge: its places and parameters, and one step on it."""
+"""BridgeWorld: its map, and the distribution of environments on it."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 
 import jax
@@ -8,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._types import Array, Numeric
+from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.tasks._state import State
 
 RIGHT, DOWN, LEFT, UP = range(4)
 _MOVES = np.array([(0, 1), (1, 0), (0, -1), (-1, 0)])
@@ -104,23 +107,6 @@ LARGE = World(
 Tasks = Array | Sequence[float] | Sequence[Sequence[float]]
 
 
-def transition(
-    chance: jax.Array, cell: jax.Array, action: Numeric, slip: jax.Array, world: World
-) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The next cell, the reward, and whether the episode is over, each [...]; ``chance`` is uniform on [0, 1).
-
-    An action or a slip probability without meaning ends the episode where it is, with a reward of NaN.
-    """
-    bridge, neighbours = jnp.asarray(world.bridge_of()), jnp.asarray(world.neighbours(), jnp.int32)
-    action = jnp.asarray(action)
-    possible = is_possible(slip) & (action >= 0) & (action < 4)
-    vertical = (action == UP) | (action == DOWN)
-    slips = vertical & (chance < slip_probability(slip, bridge[cell]))
-    after = jnp.where(possible, neighbours[cell, jnp.where(slips, LEFT, action)], cell)
-    success, fallen = jnp.asarray(world.goal())[after], jnp.asarray(world.abyss())[after]
-    return after, jnp.where(possible, success.astype(slip.dtype), jnp.nan), success | fallen | ~possible
-
-
 def as_tasks(tasks: Tasks) -> jax.Array:
     """Slip probabilities as float[..., 2], or ValueError."""
     slip = jnp.asarray(tasks, jnp.result_type(float))
@@ -138,3 +124,70 @@ def slip_probability(slip: jax.Array, bridge: jax.Array) -> jax.Array:
     """The slip probability of an episode's bridge, 0 off the bridges: from [..., 2] and int[...] to [...]."""
     left, right = slip[..., 0], slip[..., 1]
     return jnp.where(bridge == 1, left, jnp.where(bridge == 2, right, jnp.zeros_like(left)))
+
+
+@dataclasses.dataclass(frozen=True)
+class BridgeWorld:
+    """One task: the slip probabilities of the left and the right bridge, float[2], on a map."""
+
+    slip: Array
+    world: World = STANDARD
+
+    def reset(self, rng: jax.Array) -> State:
+        """In the start cell."""
+        nothing = jnp.zeros((), jnp.result_type(float))
+        return State(jnp.int32(self.world.start_cell), nothing, jnp.zeros((), bool), rng)
+
+    def step(self, state: State, action: Numeric) -> State:
+        """A step to the right, down, left or up, for an action from 0 to 3.
+
+        An action or a slip probability without meaning ends the episode where it is, with a reward of NaN.
+        """
+        world, cell, slip, action = self.world, state.obs, as_tasks(self.slip), jnp.asarray(action)
+        key, now = jax.random.split(state.key)
+        possible = is_possible(slip) & (action >= 0) & (action < 4)
+        chance = slip_probability(slip, jnp.asarray(world.bridge_of())[cell])
+        slips = ((action == UP) | (action == DOWN)) & (jax.random.uniform(now, (), slip.dtype) < chance)
+        neighbours = jnp.asarray(world.neighbours(), jnp.int32)
+        after = jnp.where(possible, neighbours[cell, jnp.where(slips, LEFT, action)], cell)
+        success, fallen = jnp.asarray(world.goal())[after], jnp.asarray(world.abyss())[after]
+        reward = jnp.where(possible, success.astype(slip.dtype), jnp.nan)
+        return State(after, reward, success | fallen | ~possible, key)
+
+
+def env(*, world: World = STANDARD) -> MultiTaskEnv:
+    """BridgeWorld as a distribution of environments; ``ENV`` has the paper's world.
+
+    A task is float[2], the slip probabilities of the left and the right bridge, uniform and independent. An observation
+    is the number of the cell, an action 0 (right), 1 (down), 2 (left) or 3 (up), the return 1 for an episode that
+    reaches the goal and 0 for any other.
+
+    Args:
+        world: the map, ``STANDARD`` or ``LARGE``.
+
+    Returns:
+        A ``MultiTaskEnv``, the same object for the same world.
+
+    Example:
+        >>> import jax
+        >>> from jaxcert.rollouts import collect
+        >>> from jaxcert.tasks.bridge_world import right_policy, table_policy
+        >>> tasks = jax.numpy.array([[0.3, 0.0], [0.3, 1.0]])
+        >>> print(collect(env(), table_policy(right_policy()), tasks, jax.random.key(0), num_rollouts=3))
+        [[1. 1. 1.]
+         [0. 0. 0.]]
+    """
+    return _env(world)
+
+
+@functools.cache
+def _env(world: World) -> MultiTaskEnv:
+    def sample_task(key: jax.Array) -> jax.Array:
+        low, high = jnp.asarray(world.slip_ranges, jnp.result_type(float)).T
+        return low + (high - low) * jax.random.uniform(key, (2,))
+
+    environment = functools.partial(BridgeWorld, world=world)
+    return MultiTaskEnv(environment, sample_task, world.horizon, (0.0, 1.0), binary=True)
+
+
+ENV = env()

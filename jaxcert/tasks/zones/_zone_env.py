@@ -8,16 +8,7 @@ import jax.numpy as jnp
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks.zones import _formula as formula
-from jaxcert.tasks.zones._robot import (
-    EPISODE_LENGTH,
-    Robot,
-    at_rest,
-    colours_at,
-    has_left,
-    lidar,
-    move,
-    sample_layout,
-)
+from jaxcert.tasks.zones._robot import EPISODE_LENGTH, Robot, at_rest, colours_at, has_left, lidar, move, sample_layout
 
 
 class Observation(NamedTuple):

@@ -1,6 +1,7 @@
-"""Files: written completely or not at all, and locked while a process has them; their errors in words."""
+"""Files: read with words for what is wrong, written completely or not at all, and locked while a process has them."""
 
 import contextlib
+import json
 import os
 import secrets
 from collections.abc import Collection, Iterator
@@ -29,14 +30,13 @@ def _check_place(path: Path) -> Path:
     folder = path.parent
     if not folder.is_dir():
         raise ValueError(f"{path}: the folder {str(folder)!r} does not exist, expected an existing one")
-    check_kind(path, "the name of a file to write")
+    _check_kind(path, "the name of a file to write")
     if not os.access(folder, os.W_OK):
         raise ValueError(f"{path}: the folder {str(folder)!r} cannot be written to")
     return path
 
 
-def check_kind(path: Path, expected: str) -> None:
-    """Raise ValueError for a folder, a pipe or a device."""
+def _check_kind(path: Path, expected: str) -> None:
     if path.exists() and not path.is_file():
         kind = "a directory" if path.is_dir() else "not a regular file"
         raise ValueError(f"{path}: is {kind}, expected {expected}")
@@ -111,6 +111,22 @@ def check_suffix(path: str | os.PathLike[str], suffixes: Collection[str]) -> str
     raise ValueError(f"{path}: suffix {Path(path).suffix!r}, expected one of {', '.join(suffixes)}")
 
 
+# --- reading ------------------------------------------------------------------------------------------------------
+
+
+def content_of(path: str | os.PathLike[str], expected: str) -> bytes:
+    """The bytes of a file; ValueError for a folder, a device or an empty file, with what is ``expected``."""
+    path = Path(path)
+    try:
+        _check_kind(path, "a file")  # a pipe would be waited for
+        content = path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if not content:
+        raise ValueError(f"{path}: is empty (0 bytes), expected {expected}")
+    return content
+
+
 def unreadable(path: str | os.PathLike[str], error: OSError) -> OSError:
     """The error of a file that cannot be read, in words that name it."""
     is_missing = isinstance(error, FileNotFoundError)
@@ -118,3 +134,45 @@ def unreadable(path: str | os.PathLike[str], error: OSError) -> OSError:
     named = type(error)(f"{os.fspath(path)}: {words}")
     named.errno = error.errno
     return named
+
+
+class SaidError(ValueError):
+    """Says already what is wrong."""
+
+
+@contextlib.contextmanager
+def damage_told(kind: str) -> Iterator[None]:
+    """Any error of a parser on damaged bytes as a ValueError in words."""
+    try:
+        yield
+    except (ImportError, SaidError):
+        raise
+    except Exception as error:
+        if "Object arrays" in str(error):
+            raise ValueError("holds pickled objects, which are never loaded; expected plain arrays") from error
+        raise ValueError(f"cannot be read as {kind}, damaged or cut short ({error})") from error
+
+
+@contextlib.contextmanager
+def in_file(path: str | os.PathLike[str]) -> Iterator[None]:
+    """ValueErrors of what a file holds name it, on one line."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {' '.join(str(error).split())}") from error
+
+
+def parsed(text: str | bytes, **options: Any) -> Any:
+    """The value of JSON in which no object has a name twice, since readers differ in which of the two they take."""
+    try:
+        return json.loads(text, object_pairs_hook=_once, **options)
+    except RecursionError as error:
+        raise ValueError("its JSON is nested too deeply") from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice")
+    return found

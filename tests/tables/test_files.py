@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from jaxcert import _files
-from jaxcert._files import whole_file, write_whole
+from jaxcert.tables import _files
+from jaxcert.tables._files import whole_file, write_whole
 
 
 def names(folder):
@@ -59,7 +59,7 @@ def test_errors_of_other_files_keep_their_name(tmp_path):
 
 _KILLED = """
 import os, signal, sys
-from jaxcert._files import whole_file
+from jaxcert.tables._files import whole_file
 with whole_file(sys.argv[1]) as file:
     file.write(b"half")
     file.flush()

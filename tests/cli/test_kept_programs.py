@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from jaxcert.certificates._registry import METHODS
-from jaxcert.numerics import _programs
-from jaxcert.numerics._programs import kept_in, quickly
+from jaxcert.cli import _kept_programs
+from jaxcert.cli._kept_programs import kept_in
+from jaxcert.numerics._programs import quickly
 
 traced: list[int] = []
 
@@ -22,8 +23,8 @@ traced: list[int] = []
 @pytest.fixture(autouse=True)
 def old_source(monkeypatch):
     """As if the checkout had not just been written, as a copy of it may have been."""
-    monkeypatch.setattr(_programs, "_BEGUN", math.inf)
-    _programs._source.cache_clear()
+    monkeypatch.setattr(_kept_programs, "BEGUN", math.inf)
+    _kept_programs._source.cache_clear()
 
 
 def powers(factor: Any = 2.0, *, module: str = "jaxcert.of_tests") -> Callable[..., Any]:
@@ -86,7 +87,7 @@ def test_what_a_function_captures_counts(made, tmp_path):
 
 def test_other_source_is_another_program(tmp_path, monkeypatch):
     is_traced(powers(), tmp_path)
-    monkeypatch.setattr(_programs, "_source", lambda: "another")
+    monkeypatch.setattr(_kept_programs, "_source", lambda: "another")
     assert is_traced(powers(), tmp_path)
 
 
@@ -121,8 +122,8 @@ def test_a_file_of_another_program_or_of_others_is_not_loaded(tmp_path):
 
 
 def test_what_was_loaded_before_its_source_changed_is_not_kept(tmp_path, monkeypatch):
-    _programs._source.cache_clear()
-    monkeypatch.setattr(_programs, "_BEGUN", 0.0)
+    _kept_programs._source.cache_clear()
+    monkeypatch.setattr(_kept_programs, "BEGUN", 0.0)
     is_traced(powers(), tmp_path)
     assert not [*tmp_path.iterdir()]
 
@@ -153,7 +154,7 @@ def test_the_programs_that_were_not_used_for_longest_go(tmp_path, monkeypatch):
     for file in kept:
         os.utime(file, (1, 1))  # a clock may give all of them the same moment
     sizes = [file.stat().st_size for file in kept]
-    monkeypatch.setattr(_programs, "_MAX_BYTES", sum(sizes) + max(sizes) // 2)  # two of them, which may differ
+    monkeypatch.setattr(_kept_programs, "_MAX_BYTES", sum(sizes) + max(sizes) // 2)  # two of them, which may differ
     is_traced(powers(), tmp_path, 1)  # used again
     assert is_traced(powers(), tmp_path, 3)
     assert len([*tmp_path.iterdir()]) == 2
@@ -162,5 +163,5 @@ def test_the_programs_that_were_not_used_for_longest_go(tmp_path, monkeypatch):
 
 
 def test_methods_have_descriptions_of_their_own():
-    found = [repr(_programs._described(method)) for method in METHODS.values()]
+    found = [repr(_kept_programs._described(method)) for method in METHODS.values()]
     assert len({*found}) == len(METHODS)
