@@ -1,43 +1,33 @@
 """The Parquet files of a folder and its partitions, and their rows, a batch at a time, each checked."""
 
-import functools
 import hashlib
 import os
 import urllib.parse
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.tables._coded import Coded, of_series, plain_type
-from jaxcert.tables._doubts import WORDS, listed, tell
-from jaxcert.tables._entries import as_text, is_empty, shown
-from jaxcert.tables._file_tables import as_plain, open_parquet, small_columns
-from jaxcert.tables._files import damage_told, in_file
-from jaxcert.tables._names import lowered, tells
-from jaxcert.tables._read import Read, aside_in_folder, check_beside
-from jaxcert.tables._roles import Columns, Roles, checked
+from jaxcert.tables._doubts import listed, tell
+from jaxcert.tables._entries import as_text, is_empty
+from jaxcert.tables._file_tables import as_plain, open_parquet
+from jaxcert.tables._files import in_file
+from jaxcert.tables._names import tells
+from jaxcert.tables._parquet_rows import ROWS, Layout, batches_of, check_rows, constant_in, in_one_type, names_to_judge
+from jaxcert.tables._read import Read
+from jaxcert.tables._roles import Roles, checked
 
 _SUFFIX = ".parquet"
 # Where Hive and Spark put rows without a value.
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-# Rows that are held at once, and bytes of a column that are read ahead: what memory needs besides the summary.
-_ROWS, _READING = 2**18, {"buffer_size": 2**20, "pre_buffer": False}
-_LOOKED_AT = 2**17  # rows of each file in which entries are looked at at least, unless a name asks for all
+# Bytes of a column that are read ahead.
+_READING = {"buffer_size": 2**20, "pre_buffer": False}
 _TASKS = {"is_integer": "integers", "is_string": "text", "is_large_string": "text"}
 _VALUES = {"is_boolean": "booleans", "is_integer": "numbers", "is_floating": "numbers"}
-
-
-class Layout(NamedTuple):
-    """Properties that all files of a folder must share."""
-
-    columns: Columns  # of tasks and returns; there is none of episodes
-    tasks: str  # "integers" or "text"
-    values: str  # "booleans" or "numbers"
-    partitions: tuple[str, ...]  # the names of the folders around the file
 
 
 class Files:
@@ -81,32 +71,28 @@ class Files:
             raise ValueError(f"has other columns than the first file, {listed(other)}; expected the same in each")
         self._check_alike(layout, {})
         (task, _, value), label = layout.columns, self.parts[part].get(layout.columns.task)
-        beside, held, start = _names_to_judge(parquet, layout), defaultdict(set), 0
-        for rows in _rows_of(parquet, [*[task] * (label is None), value, *beside]):
+        beside, start = names_to_judge(parquet, layout), 0
+        self._check_alike(layout, constant_in(parquet, label, layout, beside))
+        apart = [name for name in beside if tells(name).apart]
+        for rows in batches_of(parquet, [*[task] * (label is None), value, *apart], ROWS):
             if label is not None:
                 rows = rows.append_column(task, [import_extra("pyarrow", "io").repeat(label, len(rows))])
-            tasks = of_series(_cast(rows.column(task), task, layout.tasks))
-            values = _cast(rows.column(value), value, layout.values).to_numpy()
-            _check(tasks.each(lambda entry: is_empty(entry) or entry == ""), "an entry", rows, task, start)
+            tasks = of_series(in_one_type(rows.column(task), task, layout.tasks))
+            values = in_one_type(rows.column(value), value, layout.values).to_numpy()
+            check_rows(tasks.each(lambda entry: is_empty(entry) or entry == ""), "an entry", rows, task, start)
             expected = "a number in the support ({:g}, {:g})".format(*support)
-            _check(~((values >= support[0]) & (values <= support[1])), expected, rows, value, start)
-            self._judge(rows, tasks, {name: beside[name] or start < _LOOKED_AT for name in beside}, held)
+            check_rows(~((values >= support[0]) & (values <= support[1])), expected, rows, value, start)
+            self._check_conditions(rows, tasks, apart)
             found = [self.places.setdefault(label, len(self.places)) for label in tasks.listed()]
             yield np.asarray(found, np.int64)[tasks.places], values
             start += len(rows)
-        self._check_alike(layout, {name: one for name, (one, *more) in held.items() if not more})
 
-    def _judge(self, rows: Any, tasks: Coded, beside: Mapping[str, bool], held: dict[str, set[str]]) -> None:
-        """Look at the columns beside as at those of a table; no task has two policies or conditions in the folder."""
-        entries = functools.cache(lambda name: of_series(as_plain(rows.column(name))))
-        values = [entries(self.layout.columns.value)] if self.layout.values == "booleans" else []
-        names = [name for name in beside if beside[name]]
-        read = Read(self.layout.columns, tasks, None, names, entries, values, picked="")
-        check_beside(read, aside_in_folder)
-        for each in (each for each in read.beside if each.told.apart or each.told.curve):
+    def _check_conditions(self, rows: Any, tasks: Coded, names: Sequence[str]) -> None:
+        """Raise ValueError for a task with two policies or conditions, whichever files of the folder have them."""
+        read = Read(self.layout.columns, tasks, None, names, lambda name: of_series(as_plain(rows.column(name))))
+        for each in (each for each in read.beside if each.told.apart):
             texts = [*map(as_text, each.entries.listed())]
-            held[each.name].update(texts)
-            if each.told.apart and not self._is_one_of_each_task(each.name, tasks, texts, each.entries.places):
+            if not self._is_one_of_each_task(each.name, tasks, texts, each.entries.places):
                 tell("pooled", it=each, picked="")
 
     def _is_one_of_each_task(self, name: str, tasks: Coded, texts: Sequence[str], places: np.ndarray) -> bool:
@@ -200,57 +186,9 @@ def _partitions(folders: Sequence[str]) -> dict[str, str]:
     return found
 
 
-# --- what a file holds ---------------------------------------------------------------------------------------------
-
-
-def _rows_of(parquet: Any, columns: list[str]) -> Iterator[Any]:
-    """The rows as tables, of so many rows at most: a batch of categories ends with its row group."""
-    batches = parquet.iter_batches(_ROWS, columns=columns, use_threads=False)
-    while True:
-        with damage_told("Parquet"):
-            batch = next(batches, None)
-        if batch is None:
-            return
-        yield import_extra("pyarrow", "io").Table.from_batches([batch])
-
-
-def _names_to_judge(parquet: Any, layout: Layout) -> dict[str, bool]:
-    """The columns that may tell of policies, help and training; and whether their names do, rather than only entries.
-
-    Numbers with a point are looked at only where a name asks for it, and labels of trials are not.
-    """
-    types, found, schema = import_extra("pyarrow.types", "io"), {}, parquet.schema_arrow
-    once = (name for name in small_columns(parquet) if schema.names.count(name) == 1)
-    for name in (name for name in once if name not in layout.columns):
-        told, kind = tells(name), schema.field(name).type
-        is_told = told.apart or told.moment or told.aside or lowered(name) in WORDS.steps
-        numbers_trials = types.is_integer(kind) and told.trial and not told.apart
-        if is_told or not (types.is_floating(kind) or numbers_trials):
-            found[name] = is_told
-    return found
-
-
 def _kind(field: Any, kinds: dict[str, str], expected: str) -> str:
     types = import_extra("pyarrow.types", "io")
     for name, words in kinds.items():
         if getattr(types, name)(plain_type(field.type)):
             return words
     raise ValueError(f"column {field.name} holds {field.type}, expected {expected}")
-
-
-def _cast(column: Any, name: str, kind: str) -> Any:
-    """The entries in one type, so that those of several files can be compared."""
-    pa = import_extra("pyarrow", "io")
-    wanted = {"integers": pa.int64(), "text": pa.string()}.get(kind, pa.float64())
-    try:
-        return column.cast(plain_type(column.type)).cast(wanted)
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"column {name} holds integers that {wanted} cannot hold ({error})") from error
-
-
-def _check(wrong: np.ndarray, expected: str, rows: Any, name: str, start: int) -> None:
-    """Name the first row that is wrong."""
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        told = f"row {start + row + 1}: {name} is {shown(rows.column(name)[row].as_py())}, expected {expected}"
-        raise ValueError(f"{told}; {wrong.sum()} of the {len(wrong)} rows from {start + 1} on are none")

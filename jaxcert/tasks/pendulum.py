@@ -83,4 +83,9 @@ class Pendulum:
         return State(angle, velocity, jnp.stack(seen), reward, jnp.zeros(()))
 
 
-ENV = MultiTaskEnv(Pendulum, lambda key: Task(*sample_scales(key)), EPISODE_LENGTH, (0.0, float(EPISODE_LENGTH)))
+def _sample_task(key: jax.Array) -> Task:
+    """Both scales are 2^u with u uniform on (-1, 1), independent."""
+    return Task(*sample_scales(key))
+
+
+ENV = MultiTaskEnv(Pendulum, _sample_task, EPISODE_LENGTH, (0.0, float(EPISODE_LENGTH)))

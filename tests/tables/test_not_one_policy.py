@@ -218,8 +218,7 @@ HELPED = [pa.array([x, *[type(x or 1.0)(1)] * 599]) for x in (np.nan, None, np.f
 FOLDERS = [
     *(([{name: entries}], f"differ in column '{name}'") for name, entries in (("arm", ARMS), ("global_step", STEPS))),
     *(([{name: np.repeat(entries[:1], 600)}], "") for name, entries in (("arm", ARMS), ("global_step", STEPS))),
-    ([{"global_step": np.repeat(STEPS[i], 600)} for i in (0, 19)], ANOTHER),
-    ([{"arm": np.repeat(ARMS[i], 600)} for i in (0, 19)], "differ in column 'arm'"),
+    *(([{n: np.repeat(x[i], 600)} for i in (0, 19)], ANOTHER) for n, x in (("arm", ARMS), ("global_step", STEPS))),
     *(([{n: [i] * 600} for i in range(2)], f"differ in column '{n}'") for n in ("condition", "noise")),
     ([{"condition": OF_TASKS // 10, "time": [i + 0.5] * 600} for i in range(2)], ""),
     ([{"model": OF_TASKS // 10, "task": OF_TASKS + 30 * i} for i in range(2)], ""),
@@ -230,7 +229,7 @@ FOLDERS = [
     ([{"num_env_steps": OF_TASKS}], ""),
     ([ALIKE], ""),
     *(([{}, {n: ["y"] * 600}], f"has other columns than the first file, {n}") for n in ("agent", "policy", "zz")),
-    *(([{"policy": pa.nulls(600, kind)}, {"policy": ["y"] * 600}], "'policy'") for kind in (pa.string(), pa.null())),
+    *(([{"policy": pa.nulls(600, kind)}, {"policy": ["y"] * 600}], ANOTHER) for kind in (pa.string(), pa.null())),
     *(([{name: np.arange(600) % 2}], f"differ in column '{name}'") for name in CONDITIONS),
 ]
 

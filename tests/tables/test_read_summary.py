@@ -78,7 +78,7 @@ def test_the_summary_is_that_of_all_returns_at_once(tmp_path, labels, seed, cuts
     mixed = table.take(pa.array(np.random.default_rng(seed).permutation(len(table))))
     split(folder, mixed, sorted(cuts), row_group_size=group)
     with pytest.MonkeyPatch.context() as patched, warnings.catch_warnings():
-        patched.setattr(_parts, "_ROWS", batch)
+        patched.setattr(_parts, "ROWS", batch)
         data = read_summary(folder, support=(0, 1), num_bins=BINS)
     expected, tasks = at_once(table)
     order = [tasks.tolist().index(label) for label in data.tasks]
@@ -184,13 +184,13 @@ def test_links_to_files_are_followed_but_no_file_counts_twice(tmp_path):
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     path = saved(tmp_path, "a.parquet", rows())
-    find = _parts._names_to_judge
+    find = _parts.names_to_judge
 
     def touched(*args):
         os.utime(path, ns=(0, 0))
         return find(*args)
 
-    monkeypatch.setattr(_parts, "_names_to_judge", touched)
+    monkeypatch.setattr(_parts, "names_to_judge", touched)
     refused(tmp_path, "a.parquet: changed while it was read")
 
 
@@ -200,6 +200,17 @@ def test_entries_of_all_row_groups_are_looked_at(tmp_path, as_column):
     notes = as_column(["no"] * (N * M - 2) + ["human helped"] * 2)
     saved(tmp_path, "a.parquet", rows().append_column("notes", notes), row_group_size=50)
     refused(tmp_path, "notes")
+
+
+@pytest.mark.parametrize("name", ["global_step", "timesteps", "train_iteration", "epoch", "training_seed"])
+def test_an_order_by_moments_is_seen_across_row_groups(tmp_path, name):
+    """No row group has more than a few moments, and each has few rows of a task."""
+    tasks = pa.array([f"t{i}" for i in np.tile(np.arange(20), 40)]).dictionary_encode()
+    moments = np.repeat(np.arange(40), 20)
+    held = {"task_id": tasks, "total_return": np.linspace(0, 1, 800), name: moments}
+    saved(tmp_path, "a.parquet", pa.table(held), row_group_size=20)
+    with pytest.raises(ValueError, match=name):
+        read_summary(tmp_path, support=(0, 1), strict=True)
 
 
 def test_equal_files_of_different_tasks_are_no_copies(tmp_path):

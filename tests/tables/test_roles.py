@@ -238,6 +238,22 @@ def test_what_a_recipe_does_not_find_is_no_rollout_less(tmp_path, recipe, conten
         read_returns(written(tmp_path / "r.json", json.dumps(content)), recipe=recipe)
 
 
+def test_labels_of_records_and_of_lists_end_before_the_same_text(tmp_path):
+    recipe = written(
+        tmp_path / "r.toml", 'name = "a"\nrecords = "*"\ntask = "id"\nbefore = "__"\nvalues = { ok = "ok" }'
+    )
+    records = [{"id": f"t{task}__{trial}", "ok": True} for task in range(6) for trial in range(4)]
+    assert read_returns(written(tmp_path / "r.json", json.dumps(records)), recipe=recipe).returns.shape == (6, 4)
+
+
+@pytest.mark.parametrize("role", ['trial = "checkpoint"', 'own = "checkpoint"'])
+def test_a_field_that_names_policies_is_looked_at_in_whichever_role(tmp_path, role):
+    how = f'name = "a"\nrecords = "*"\ntask = "id"\n{role}\nvalues = {{ ok = "ok" }}'
+    records = [{"id": task, "checkpoint": f"m{i}", "ok": True} for task in range(6) for i in range(4)]
+    with pytest.raises(ValueError, match=r"holds several policies .*, by checkpoint"):
+        read_returns(written(tmp_path / "r.json", json.dumps(records)), recipe=written(tmp_path / "r.toml", how))
+
+
 def written(path, text):
     path.write_text(text)
     return path

@@ -209,8 +209,8 @@ def test_evaluations_that_changed_are_refused_by_their_name(evaluated, name):
 def test_files_that_do_not_belong_together_are_refused(evaluated):
     path = evaluated / "t1" / "evaluations.npz"
     evaluations(path, np.ones((2, 3)), steps=(1000, 3000))
-    part = "rows differ in column 'training step', which holds moments of training"
-    refused(evaluated, part, task=EVALUATIONS)
+    for where in ((), "training step = 3000", "training step != 3000"):
+        refused(evaluated, "evaluated at other steps", task=EVALUATIONS, where=where)
     monitor(path, [1, 2])
     part = "is none of the evaluations of Stable-Baselines3 that are here; expected files of one kind"
     refused(evaluated, part, at=path, task=EVALUATIONS)

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from jaxcert.tasks import bridge_world, pendulum, simple_grid
-from jaxcert.tasks._state import sample_scales
+from jaxcert.tasks.locomotion import _task as locomotion_task
 
 pytestmark = pytest.mark.usefixtures("promoting")
 KEYS = jax.random.split(jax.random.key(7), 5000)
@@ -30,7 +30,7 @@ LAWS = {
     "grid": (simple_grid.ENV.sample_task, Mixture()),
     "bridge_world": (bridge_world.ENV.sample_task, stats.uniform(0.2, 0.1), stats.uniform(0, 0.2)),
     "pendulum": (pendulum.ENV.sample_task, SCALE, SCALE),
-    "locomotion": (sample_scales, SCALE, SCALE),
+    "locomotion": (locomotion_task.sample_task, SCALE, SCALE),
 }
 GOLDEN = {
     "grid": [0.08742522, 0.01671843, 0.03662050],

@@ -19,7 +19,7 @@ from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Columns, Roles
 from jaxcert.tables._sum_doubts import sums_up
 from jaxcert.tables.formats._found_rollouts import Content, Format, kind_of
-from jaxcert.tables.formats._one_task import OF_ONE_TASK
+from jaxcert.tables.formats._one_task import OF_ONE_TASK, STAGE
 
 PLACE, TRIAL = "{task}", "{trial}"
 _TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow")
@@ -193,6 +193,10 @@ def _of_kind(kind: Format, tables: Mapping[str, Any], labels: _Labels, own: Role
         raise ValueError(f"the pattern of its files names no task; expected one with {PLACE}")
     tasks = [each["task"] for each in labels.values()]
     _ask_about_names([each.get("trial", "") for each in labels.values()], tasks)
+    stages = {name: str(each.column(STAGE)[0]) for name, each in tables.items() if STAGE in each.column_names}
+    if len({*stages.values()}) > 1:  # before any rows are picked
+        told = ", ".join(f"{name} at {step}" for name, step in [*stages.items()][:4])
+        raise ValueError(f"holds policies that were evaluated at other steps, {told}; expected one in all files")
     lengths, stems = [*map(len, tables.values())], {DIGITS.sub("", label) for label in tasks}
     if kind.is_log and len(stems) == 1 < len({*tasks}) and len({*lengths}) > 1:
         tell("monitors_of_training", least=min(lengths), most=max(lengths))

@@ -141,6 +141,14 @@ def check_one_policy(labels: Iterable[str], by: str) -> None:
         raise ValueError(f"holds several policies ({listed(found, 4)}), by {by}; expected a file of each")
 
 
+def check_same_policy(records: Iterable[Any]) -> None:
+    """Raise ValueError for records with fields that name several policies, as two agents or moments, also read ones."""
+    held = [record for record in records if isinstance(record, dict)]
+    for name in dict.fromkeys(name for record in held for name in record):
+        if tells(name).policies or tells(name).training:
+            check_one_policy((str(record.get(name)) for record in held), name)
+
+
 def fields_beside(
     records: Sequence[Mapping[str, Any]], own: Collection[str], of_rows: Sequence[int]
 ) -> dict[str, Coded]:

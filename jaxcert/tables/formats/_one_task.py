@@ -11,7 +11,7 @@ from jaxcert.tables._files import damage_told, parsed
 from jaxcert.tables._json_records import Place
 from jaxcert.tables.formats._found_rollouts import Content, Format
 
-_STAGE = "training step"  # when the policy was evaluated: a column that has to have one entry for all tasks
+STAGE = "training step"  # when the policy was evaluated: a column that has to have one entry for all tasks
 _HEADER = b"#{"
 _MONITOR = ("r", "l", "t")
 _EVALUATIONS = ("timesteps", "results")
@@ -73,7 +73,7 @@ def _episodes(values: dict[str, list[Any]], stage: Any) -> Any:
     """A table of the episodes of a task that only its path names; the first of the values is the usual one."""
     with damage_told("episodes"):
         (num, *_) = map(len, values.values())
-        return import_extra("pyarrow", "io").table(values | {_STAGE: [stage] * num})
+        return import_extra("pyarrow", "io").table(values | {STAGE: [stage] * num})
 
 
 # A file of these is one task; a folder of them is read with the tasks from their paths.

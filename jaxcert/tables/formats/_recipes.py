@@ -18,6 +18,7 @@ from jaxcert.tables.formats._found_rollouts import (
     Rollouts,
     Row,
     check_one_policy,
+    check_same_policy,
     fields_beside,
     holds,
     not_run,
@@ -76,6 +77,7 @@ class Recipe(NamedTuple):
         known = {name for row in rows for name, value in row.values.items() if value is not None}
         rows = [row._replace(values={x: row.values[x] for x in row.values if x in known or not known}) for row in rows]
         self._check_numbers(whole, Counter(row.task for row in rows))
+        check_same_policy(each.place.value for each in found)
         self._check_one_policy(found)
         rows += self._not_run(whole, rows)
         records = with_fields_around(found, self.records, whole.value)[0] or [whole.value]
@@ -119,11 +121,15 @@ class Recipe(NamedTuple):
         first: dict[str, Any] = {}
         for row, place in pairs:
             fields = [_role(name, found[place]).value for name in self.same]
-            label = first.setdefault(json.dumps(fields, sort_keys=True), row.task) if fields else row.task
-            if label != row.task and not all(fields):
+            task = self._without_end(row.task)
+            label = first.setdefault(json.dumps(fields, sort_keys=True), task) if fields else task
+            if label != task and not all(fields):
                 told = f"{found[place].place.name} may repeat {label!r:.60}, or be another task"
                 raise ValueError(f"{told}; expected {' and '.join(self.same)}, by which they are told apart")
             yield row._replace(task=label)
+
+    def _without_end(self, label: Any) -> Any:
+        return (f"{label}".rpartition(self.before)[0] if self.before else "") or label
 
     def _of_lists(self, whole: Place) -> list[Row]:
         rows, seen, value_name = [], {}, next(iter(self.values), "success")
@@ -140,8 +146,7 @@ class Recipe(NamedTuple):
                     if label in seen:
                         raise ValueError(f"lists {label!r:.60} under {seen[label]} and {name}; expected each once")
                     seen[label] = name
-                    task = f"{label}".rpartition(self.before)[0] if self.before else ""
-                    rows.append(Row(task or label, label, {value_name: own}, ended))
+                    rows.append(Row(self._without_end(label), label, {value_name: own}, ended))
         return sorted(rows, key=lambda row: str(row.trial))  # the lists are ordered by outcome
 
     def _of_record(self, found: Found) -> Iterator[Row]:

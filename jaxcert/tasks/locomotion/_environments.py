@@ -13,8 +13,7 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.tasks._state import sample_scales
-from jaxcert.tasks.locomotion._task import Fields, Task, Torso, as_the_authors, physical
+from jaxcert.tasks.locomotion._task import Fields, Task, Torso, as_the_authors, physical, sample_task
 
 EPISODE_LENGTH = 1000
 
@@ -134,7 +133,7 @@ def _multi_task(of_playground: str, build: Callable[..., Robot], *, authors_vers
         base = suite.load(of_playground, config_overrides={"impl": "jax"})
     robot = build(base.mj_model, base.mjx_model, authors_version=authors_version)
     environment, support = functools.partial(Locomotion, robot), (0.0, float(EPISODE_LENGTH))
-    return MultiTaskEnv(environment, lambda key: Task(*sample_scales(key)), EPISODE_LENGTH, support)
+    return MultiTaskEnv(environment, sample_task, EPISODE_LENGTH, support)
 
 
 # Of MuJoCo, about an attribute in a model file of Playground, which a user cannot change.

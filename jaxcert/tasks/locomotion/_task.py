@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._extras import import_extra
+from jaxcert.tasks._state import sample_scales
 
 
 class Task(NamedTuple):
@@ -20,6 +21,11 @@ class Task(NamedTuple):
 
     mass_scale: jax.Array
     size_scale: jax.Array
+
+
+def sample_task(key: jax.Array) -> Task:
+    """Both scales are 2^u with u uniform on (-1, 1), independent."""
+    return Task(*sample_scales(key))
 
 
 # Fields of a model by name, as ``Model.replace`` takes them.
