@@ -28,8 +28,9 @@ def main() -> int:
 def run(arguments: Sequence[str]) -> int:
     """Run the command line with these arguments, without the program's name, and return its exit status.
 
-    0: done. 1: a package of an extra is missing. 2: bad input or usage. 130: interrupted. Every failure is one line on
-    stderr, and no file is left half written.
+    0: done. 1: a package of an extra is missing, or the answer is no: less is certified than required, a file is not
+    verified, an alarm is raised, no trial is left. 2: bad input or usage. 130: interrupted. Every failure is one line
+    on stderr, and no file is left half written.
 
     Example:
         >>> run(["certify", "returns.npz"])

@@ -127,7 +127,7 @@ class Asking(NamedTuple):
         found = usual_questions(self.numbers, shortcut=word, listed=bool(self.listed), num_policies=num_policies)
         if not found:
             raise ValueError(f"--{word} is about a fixed list of tasks; expected --suite as well")
-        wanted = [each for each in found if each.each is None or self.numbers.get(each.each)]
+        wanted = [question for question in found if question.each is None or self.numbers.get(question.each)]
         numbers = [name for name, given in self.numbers.items() if given]
         asked = [name for name, each in askable(num_policies).items() if each.each in numbers and not each.listed]
         if not (wanted or self.listed):
@@ -156,18 +156,20 @@ def with_asking(questions: dict[str, Question], **changes: Any) -> Callable[[Com
 def asked_of(asking: Asking, num_policies: int = 1) -> dict[str, Any]:
     """The numbers that are fixed beforehand, if a question has any, for each asked one."""
     given, options = asking.numbers, asking.options
-    asked = [each for each in usual_questions(given) if given.get(each.each or "")]
+    asked = [question for question in usual_questions(given) if given.get(question.each or "")]
     if asking.question is not None:
         asked = [chosen(asking.question, askable(num_policies))]
     if not asked:
         raise ValueError(_NOTHING_ASKED)
-    for name in given.keys() - {each.each for each in asked}:
+    for name in given.keys() - {question.each for question in asked}:
         if given[name]:
             raise ValueError(not_taken(f"--{name} is", asked[0]))
     for question in asked:
         checked_options(question, options)
-    numbers = {each.name: each.each and (given.get(each.each) or options.get(each.each) or ()) for each in asked}
-    return {name: None if values is None else list(values) for name, values in numbers.items()}
+    return {
+        question.name: question.each and list(given.get(question.each) or options.get(question.each) or ())
+        for question in asked
+    }
 
 
 def chosen(name: str, known: Collection[str]) -> Question:

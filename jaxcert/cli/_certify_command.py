@@ -13,7 +13,7 @@ from jaxcert.cli._options import (
     STRICT,
     RoleOptions,
     argument,
-    checked,
+    checked_columns,
     columns_of,
     option,
     options,
@@ -21,7 +21,7 @@ from jaxcert.cli._options import (
     with_group,
     with_roles,
 )
-from jaxcert.cli._outputs import Outputs, answer_files
+from jaxcert.cli._outputs import Outputs, answer_request
 from jaxcert.cli._request import Request
 from jaxcert.questions._settings import completed
 from jaxcert.report import Protocol
@@ -56,7 +56,7 @@ class FolderOptions(NamedTuple):
     def read(
         self, path: Path, complete: Callable[[np.ndarray], dict[str, Any]], *, strict: bool, **columns: Any
     ) -> ReturnsFile:
-        """The returns of a file, or of files of one task each; or the summary of a folder of Parquet files.
+        """Read any FILE: a file, files of one task each, or a folder of Parquet files, of which it gives a summary.
 
         ``complete`` gives the settings for returns, from an array of their type, before a folder is read.
         """
@@ -150,6 +150,6 @@ def command(
         data = [folder.read(file, complete, strict=strict, **each) for each in columns]
         if locked is not None:
             locked.refuse(of_files(locked.protocol, data))
-        return checked(data, strict=strict, ignored=ignore)
+        return checked_columns(data, strict=strict, ignored=ignore)
 
-    answer_files(request, outputs, file, read)
+    answer_request(request, outputs, file, read)

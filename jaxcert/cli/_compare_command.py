@@ -16,14 +16,14 @@ from jaxcert.cli._options import (
     IGNORE,
     STRICT,
     argument,
-    checked,
+    checked_columns,
     columns_of,
     option,
     reading_of,
     with_group,
     with_roles,
 )
-from jaxcert.cli._outputs import Outputs, answer_files
+from jaxcert.cli._outputs import Outputs, answer_request
 from jaxcert.cli._policies import read_all, sources_of
 from jaxcert.cli._request import Answer, Request
 from jaxcert.planning._difference import size_that_shows
@@ -69,29 +69,29 @@ def command(
 
     def read(metrics: Sequence[str] = (), **options: Any) -> list[ReturnsFile]:
         files = [file for each in columns_of(metrics, options) for file in read_all(sources, ignored=ignore, **each)]
-        return checked(files, strict=strict, ignored=ignore)
+        return checked_columns(files, strict=strict, ignored=ignore)
 
     if len(sources) > 2 or _of_order(asking):
         print_leaderboard(Request(asking, {}, reading), outputs, read)
         return
     asking = asking.named(2, strata=roles["strata"])
     request = Request(asking, asked_of(asking, 2), reading)
-    answer_files(request, outputs, files[0], functools.partial(read, request.metrics))
+    answer_request(request, outputs, files[0], functools.partial(read, request.metrics))
 
 
 def print_leaderboard(request: Request, outputs: Outputs, read: Callable[..., Any]) -> None:
     """Certify every policy and every pair, print a row for each policy, and write the wanted files."""
-    asking, request = request.asking, request._replace(numbers=_asked(request, outputs))
+    asking, request = request.asking, request._replace(asked=_asked(request, outputs))
     data = as_stated(read(**request.roles), asking.support)
     listed, delta = bool(asking.listed), float(asking.delta or 0.0)
-    board = Leaderboard(request.numbers, listed, names_of(data), delta, data=data)
+    board = Leaderboard(request.asked, listed, names_of(data), delta, data=data)
     check_listed(data, board.questions[0], asking.listed)
     found = _certified(board, asking)
     outputs.write(
         document=lambda: leaderboard_document(found),
         axes=lambda: outputs.draw_rows(found.shown),
         page=lambda path, **how: write_several(path, found.shown, **how),
-        names=found.names,
+        on_page=found.names,
         data=found.data,
     )
     if not outputs.to_stdout:

@@ -109,7 +109,7 @@ def print_answers(request: Request, answers: Mapping[str, Answer]) -> None:
 
 
 def _print(answer: Answer) -> None:
-    """Print the table, the sentence of each row, and why no more is certified."""
+    """Print the data and settings, the table, the sentence of each row, and why no more is certified."""
     say(heading(answer.data, answer.support, answer.certificates))
     for name, certificate in answer.certificates.items():
         say("", table(texts_of(certificate, QUESTIONS[name])), "")
@@ -143,7 +143,7 @@ def _good_with(answer: Answer, question: Question, row: int, trials: int) -> int
         # One shape for all numbers of trials, and so one program.
         returns, where = (np.tile(one, (1, _TIMES)) for one in (each.returns, where))
         data.append(replace(each, returns=returns, where=where & (np.arange(where.shape[1]) < trials)))
-    found = ask(question, data, answer.request.numbers[question.name], answer.settings)
+    found = ask(question, data, answer.request.asked[question.name], answer.settings)
     return int(np.reshape(found.num_good, -1)[row])
 
 

@@ -189,7 +189,7 @@ def columns_of(metrics: Sequence[str], reading: Mapping[str, Any]) -> list[dict[
     return [{**reading, "value": name, "metric": True} for name in metrics]
 
 
-def checked(files: Sequence[ReturnsFile], *, strict: bool, ignored: Sequence[str] | None) -> list[ReturnsFile]:
+def checked_columns(files: Sequence[ReturnsFile], *, strict: bool, ignored: Sequence[str] | None) -> list[ReturnsFile]:
     """The files; with ``strict``, ValueError for columns that may separate policies, and are not read or ignored."""
     for file in files if strict else ():
         if names := [name for name in unread_of(file, files) if name not in (ignored or ())]:

@@ -1,4 +1,4 @@
-"""The outputs of a command: files, which are checked before any computation and written after it, and then text."""
+"""From a request to its outputs: files, checked before the answers are computed and written after it, and then text."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,25 +55,25 @@ class Outputs(NamedTuple):
         "Write a page to read, print and send (.html): the statement, settings and figures. It shows no "
         "single returns and no task labels.",
     )
-    names: bool = flag("Name single tasks on the page by their labels in the file.", "--tasks-in-report")
+    labels: bool = flag("Name single tasks on the page by their labels in the file.", "--tasks-in-report")
     force: bool = flag("Replace files that exist.", "--force")
     title: str | None = option("TEXT", "Title of the page, and of the plot before the confidence.")
 
     @property
     def to_stdout(self) -> bool:
-        """Whether only the record goes to stdout."""
+        """Whether the content of the certificate file goes to stdout, and nothing else."""
         return self.json == Path("-")
 
     @property
-    def record(self) -> Path | None:
-        """The file of the record."""
+    def certificate(self) -> Path | None:
+        """The certificate file."""
         return None if self.to_stdout else self.json
 
     def check(self, *inputs: Named) -> None:
         """Raise beforehand for files that could not be written, or exist and may not be replaced."""
         if self.witness and self.json is None:
             raise ValueError("--witness is for a certificate file; expected --json")
-        if self.names and self.report is None:
+        if self.labels and self.report is None:
             raise ValueError("--tasks-in-report is for a page; expected --report")
         if self.title is not None and self.report is self.plot is None:
             raise ValueError("--title is for a page or a plot; expected --report or --plot")
@@ -81,7 +81,7 @@ class Outputs(NamedTuple):
             check_suffix(self.report, [".html"])
         if self.plot is not None:
             check_figure_path(self.plot)
-        files = {**self._asdict(), "json": self.record}
+        files = {**self._asdict(), "json": self.certificate}
         outputs = ((f"--{name}", path) for name, path in files.items() if isinstance(path, Path))
         check_outputs(inputs, *outputs, force=self.force)
 
@@ -91,20 +91,21 @@ class Outputs(NamedTuple):
         document: Callable[[], dict[str, Any]],
         axes: Callable[[], Any],
         page: Callable[..., None],
-        names: Iterable[str] = (),
+        on_page: Iterable[str] = (),
         data: Sequence[ReturnsFile] = (),
         protocol: Path | None = None,
     ) -> None:
-        """Write the wanted files, of which each is made when it is wanted; ``data``: what the record is verified with.
+        """Write the wanted files, of which each is made when it is wanted.
 
-        Nothing is written if a page would show the path of a file, which one of the ``names`` may be.
+        ``data``: what the certificate file is verified with. Nothing is written if a page would show the path of a
+        file, which one of the names ``on_page`` may be.
         """
         how: dict[str, Any] = {"replace": self.force}
-        if self.report and any(map(_PATH.search, map(decoded, names))):
+        if self.report and any(map(_PATH.search, map(decoded, on_page))):
             told = "names of policies, groups, strata or columns are paths, which a page does not show"
             raise ValueError(f"--report: {told}; expected others, of files by --names")
-        if self.record:
-            write_whole(self.record, document_text(document()), **how)
+        if self.certificate:
+            write_whole(self.certificate, document_text(document()), **how)
         if self.plot:
             ax = axes()
             try:
@@ -112,7 +113,7 @@ class Outputs(NamedTuple):
             finally:
                 import_extra("matplotlib.pyplot", "plot").close(ax.figure)
         if self.report:
-            verified = self.record and _verify_command(self.record, data, protocol)
+            verified = self.certificate and _command_to_verify(self.certificate, data, protocol)
             page(self.report, title=self.title, date=date.today().isoformat(), verify_command=verified, **how)
         if self.to_stdout:
             print(document_text(document()), end="")
@@ -123,7 +124,7 @@ class Outputs(NamedTuple):
         return plot_intervals(found.intervals, title=title, ax=ax, **found.axis)
 
 
-def _verify_command(json: Path, data: Sequence[ReturnsFile], protocol: Path | None) -> str:
+def _command_to_verify(json: Path, data: Sequence[ReturnsFile], protocol: Path | None) -> str:
     """The command that recomputes the certificate file, without paths; a table with all policies is named once."""
     files = [path.name for path in dict.fromkeys(each.path for each in data)]
     if len({*files}) < len(files):  # in folders of their own, which a page does not show
@@ -135,8 +136,8 @@ def _verify_command(json: Path, data: Sequence[ReturnsFile], protocol: Path | No
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
-def answer_files(request: Request, outputs: Outputs, file: Path, read: Callable[..., Sequence[ReturnsFile]]) -> None:
-    """Certify, write the wanted files, and print; exit with 1 if less is certified than required.
+def answer_request(request: Request, outputs: Outputs, file: Path, read: Callable[..., Sequence[ReturnsFile]]) -> None:
+    """Read, certify, write the wanted files, and print; exit with 1 if less is certified than required.
 
     ``file`` and ``read`` as for ``answers_of``.
     """
@@ -159,7 +160,7 @@ def _check(request: Request, outputs: Outputs) -> None:
         raise ValueError(f"--wanted is for a safety at thresholds; there is no advice on the question {first!r}")
     for each in request.questions if outputs.witness else ():
         check_witnessed(each)
-    if outputs.report and len(request.numbers) > 1:
+    if outputs.report and len(request.asked) > 1:
         raise ValueError("--report shows thresholds or safeties, expected one of the two")
 
 
@@ -170,7 +171,7 @@ def _write(request: Request, outputs: Outputs, answers: Mapping[str, Answer]) ->
     columns = {str(name) for file in files for name in (*(file.columns or ()), *file.roles.used)}
     entries = strata | ({*answers} if request.by else set())
     named = {request.by, *(file.roles.strata for file in files)}
-    if outputs.report and not outputs.names and label_tasks(entries, named, files):
+    if outputs.report and not outputs.labels and label_tasks(entries, named, files):
         told = "groups or strata are labels of tasks or parts of them"
         raise ValueError(f"--report: {told}, which a page shows with --tasks-in-report alone")
 
@@ -180,7 +181,7 @@ def _write(request: Request, outputs: Outputs, answers: Mapping[str, Answer]) ->
 
     def page(path: Path, **how: Any) -> None:
         if request.by is None:
-            _write_page(first, path, names=outputs.names, **how)
+            _write_page(first, path, labels=outputs.labels, **how)
         else:
             write_several(path, groups_of(request, answers), **how)
 
@@ -188,7 +189,7 @@ def _write(request: Request, outputs: Outputs, answers: Mapping[str, Answer]) ->
         document=document,
         axes=lambda: _axes(request, outputs, answers),
         page=page,
-        names=[*answers, *first.policies, *strata, request.by or "", *(each for each in columns if "{" not in each)],
+        on_page=[*answers, *first.policies, *strata, request.by or "", *(each for each in columns if "{" not in each)],
         data=[file for each in answers.values() for file in each.of_policies],
         protocol=request.protocol,
     )
@@ -216,13 +217,13 @@ def _axes(request: Request, outputs: Outputs, answers: Mapping[str, Answer]) -> 
         return plot_certificates(curves, points=points, title=f"{title}{tasks}", policies=first.policies, ax=ax)
 
 
-def _write_page(answer: Answer, path: Path, *, names: bool, **how: Any) -> None:
+def _write_page(answer: Answer, path: Path, *, labels: bool, **how: Any) -> None:
     """The page of a single answer."""
     ((name, first),), (own, *others) = answer.certificates.items(), answer.of_policies
     others = in_one_order(own, *others)[1:] if others else ()
     if own.columns and answer.request.metrics:  # as its column the page names all of them
         own = replace(own, columns=own.columns._replace(value=", ".join(answer.request.metrics)))
-    shown: dict[str, Any] = {"tasks": own.tasks if names else None, "policies": answer.policies or None}
+    shown: dict[str, Any] = {"tasks": own.tasks if labels else None, "policies": answer.policies or None}
     write_report(
         path,
         first,

@@ -33,7 +33,7 @@ class Request(NamedTuple):
     """The questions of a command, with their settings and columns."""
 
     asking: Asking  # the settings, as they were typed or by the protocol
-    numbers: Mapping[str, Any]  # by the name of each asked question what is fixed beforehand
+    asked: Mapping[str, Any]  # the questions by name, each with its numbers fixed beforehand, or None
     roles: Mapping[str, Any]  # of the columns, by the parameters of `read_returns`
     wanted: float | None = None  # the safety whose misses are explained
     protocol: Path | None = None  # the file of what was locked beforehand
@@ -44,7 +44,7 @@ class Request(NamedTuple):
     @property
     def questions(self) -> list[Question]:
         """What is asked."""
-        return [QUESTIONS[name] for name in self.numbers]
+        return [QUESTIONS[name] for name in self.asked]
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ class Request(NamedTuple):
         if self.asking.require is None:
             return []
         is_named = self.asking.question is not None
-        gated = [name for name in self.numbers if is_named or not QUESTIONS[name].finds_threshold]
+        gated = [name for name in self.asked if is_named or not QUESTIONS[name].finds_threshold]
         if not gated:
             raise ValueError("--require needs a threshold, by --threshold or the protocol")
         _check_required(self.asking.require, QUESTIONS[gated[0]])
@@ -65,13 +65,13 @@ class Request(NamedTuple):
 
     def of(self, data: ReturnsFile) -> "Request":
         """Add the usual numbers of successes if none were given; ValueError for other returns."""
-        numbers = {}
-        for name, given in self.numbers.items():
+        asked = {}
+        for name, given in self.asked.items():
             each, usual = QUESTIONS[name].each, QUESTIONS[name].rows.of_successes
             if each and not given and (usual is None or not is_successes(data.like)):
                 raise ValueError(f"--{each} missing; the question {name!r} needs one or more")
-            numbers[name] = given or (None if each is None else [usual])
-        return self._replace(numbers=numbers)
+            asked[name] = given or (None if each is None else [usual])
+        return self._replace(asked=asked)
 
 
 def _check_required(require: float, question: Question) -> None:
@@ -161,7 +161,7 @@ def _answer(request: Request, read: Sequence[ReturnsFile]) -> Answer:
     settings = settings_of(question, asking.settled, data[:1] if request.metrics else data)
     # Of rows, curves and advice alike.
     settings |= {name: value for name, value in asking.options.items() if name != question.each}
-    fixed = {name: None if each is None else np.asarray(each) for name, each in request.numbers.items()}
+    fixed = {name: None if each is None else np.asarray(each) for name, each in request.asked.items()}
     certificates = {name: ask(QUESTIONS[name], data, each, settings) for name, each in fixed.items()}
     is_of_one = len(data) == max(1, len(request.metrics))
     found = findings_in(data, request.questions, settings) if is_of_one else None

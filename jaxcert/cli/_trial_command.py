@@ -157,7 +157,7 @@ def next_task(log: Path = LOG) -> None:
 
 
 @group.command("status")
-@with_group("outputs", Outputs, without=["witness", "names", "title"])
+@with_group("outputs", Outputs, without=["witness", "labels", "title"])
 def trial_status(log: Path = LOG, *, outputs: Outputs) -> None:
     """Say how far LOG has come, and what is certified so far; of policies --plot draws the evidence after each pair,
     and --report writes a page.
@@ -174,7 +174,7 @@ def trial_status(log: Path = LOG, *, outputs: Outputs) -> None:
         raise ValueError(f"{log}: --json is for tasks; of pairs the log is the proof: {proof}")
     outputs.write(
         document=lambda: certificate_document(trial_records(found)),
-        names=[log.name, *found.declared.labels, *getattr(found.declared, "policies", ())],
+        on_page=[log.name, *found.declared.labels, *getattr(found.declared, "policies", ())],
         axes=lambda: plot_pairs(found),
         page=lambda path, **how: write_pairs(
             path, found, **{**how, "verify_command": checked, **_trial_texts.on_page(found)}

@@ -9,6 +9,9 @@ The way of the data, each step in the module of this name:
 3. `_roles`: which columns are the task, the trial and the outcome; `_picked_rows`: which rows are wanted.
 4. `_read`, `_label_doubts`, `_outcome_doubts`: whether rows are single trials of one policy.
 5. `_outcomes`, `_arranged`: returns [n, m] with a mask. Frames (`_frames`) begin at step 3.
+
+`arrange_table` (`_arranged`) takes a table through steps 3 to 5. Some readers of step 2 look up the columns before it,
+as they read these in another way than the rest.
 """
 
 from jaxcert.tables._aligned import align_tasks

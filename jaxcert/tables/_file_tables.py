@@ -192,7 +192,7 @@ def _table_of(rows: list[dict[str, Any]], roles: Roles, around: Collection[str] 
             mixed.add(name)
         if len({bool, float} & {*map(type, entries)}) > 1 or pa.types.is_nested(table[name].type):  # true is not 1
             mixed.add(name)
-    if wrong := next((name for name in columns.read(names) if name in mixed), None):
+    if wrong := next((name for name in columns.of_roles(names) if name in mixed), None):
         raise ValueError(
             f"field {wrong} holds lists, objects or several kinds of entries; expected text or numbers (a recipe, "
             "--recipe, names fields of objects)"
@@ -210,7 +210,7 @@ def parquet_table(content: bytes, roles: Roles) -> Any:
         raise ValueError("not a Parquet file: it does not start with PAR1")
     file = open_parquet(pa.BufferReader(content))
     names = file.schema_arrow.names
-    read = checked(names, roles).read(names)
+    read = checked(names, roles).of_roles(names)
     wanted = {*read, roles.policy, *(name for name, *_ in conditions_in(names, roles)), *small_columns(file)}
     with damage_told("Parquet"):
         table = file.read(columns=[name for name in names if name in wanted])

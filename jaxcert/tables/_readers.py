@@ -1,4 +1,4 @@
-"""Returns from a file, whose content is checked here, once, with plain error messages."""
+"""The door for a path: the reader for a file or a folder, by content and suffix, and the digest of what was read."""
 
 import hashlib
 import warnings

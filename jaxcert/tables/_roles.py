@@ -80,7 +80,7 @@ class Columns(NamedTuple):
         """The columns whose entries together are the label of a task."""
         return _parts(self.task, names)
 
-    def read(self, names: Sequence[Any]) -> list[Any]:
+    def of_roles(self, names: Sequence[Any]) -> list[Any]:
         """All columns that are read; without the usual column of trials if each of several columns holds one trial."""
         is_unused = self.trial is None or (self.trial == Columns().trial and self.is_wide(names))
         trial = [] if is_unused else [self.trial]
@@ -207,9 +207,9 @@ def checked(names: list[Any], roles: Roles, hint: str = "") -> Columns:
     """
     names = [*names, *(name for name in roles.given if name not in names)]
     columns = roles.columns(names).in_table(names)
-    missing = [name for name in columns.read(names) if name not in names]
+    missing = [name for name in columns.of_roles(names) if name not in names]
     seen = [*map(as_seen, names)]  # as a sentence shows them
-    twice = [name for name in columns.read(names) if seen.count(as_seen(name)) > 1]
+    twice = [name for name in columns.of_roles(names) if seen.count(as_seen(name)) > 1]
     found = listed(map(repr, names), 12) or "none"
     absent = f"has no column {', '.join(missing)}; found {found}"
     if missing and (told := _of_header(names)):
@@ -219,7 +219,7 @@ def checked(names: list[Any], roles: Roles, hint: str = "") -> Columns:
         raise ValueError(f"{absent}{hint}; expected {_BY_NAME}")
     if twice:
         raise ValueError(f"has more than one column {', '.join(twice)}; found {found}")
-    read = columns.read(names)
+    read = columns.of_roles(names)
     if again := next((name for name in read if read.count(name) > 1), None):
         raise ValueError(f"column {again!r:.42} is given twice; expected it in one role")
     return columns
