@@ -11,9 +11,9 @@ from jaxcert.certificates._question import Option, Question
 from jaxcert.certificates._registry import METHODS
 from jaxcert.cli._app import refuse_both
 from jaxcert.cli._options import SUPPORT, Command, flag, level, option, options, options_of, parameter, several, taking
+from jaxcert.cli._settings import not_taken
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import checked_options, usual_questions
-from jaxcert.questions._settings import not_taken
 from jaxcert.tables import ReturnsFile
 
 

@@ -23,7 +23,7 @@ from jaxcert.cli._options import (
 )
 from jaxcert.cli._outputs import Outputs, answer_request
 from jaxcert.cli._request import Request
-from jaxcert.questions._settings import completed
+from jaxcert.cli._settings import completed
 from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import of_files
 from jaxcert.tables import ReturnsFile, read_returns, read_summary

@@ -11,7 +11,7 @@ from jaxcert.cli import _console
 from jaxcert.cli._asking import askable
 from jaxcert.cli._options import argument, in_shell, reading_of, with_roles
 from jaxcert.cli._policies import PolicySource, read_all
-from jaxcert.questions._settings import as_stated
+from jaxcert.cli._settings import as_stated
 from jaxcert.returns._labels import quoted
 from jaxcert.returns._prepared import is_successes
 from jaxcert.returns._required import as_given, sides_of

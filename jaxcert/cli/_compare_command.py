@@ -26,10 +26,10 @@ from jaxcert.cli._options import (
 from jaxcert.cli._outputs import Outputs, answer_request
 from jaxcert.cli._policies import read_all, sources_of
 from jaxcert.cli._request import Answer, Request
+from jaxcert.cli._settings import as_stated, completed
 from jaxcert.planning._difference import size_that_shows
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
-from jaxcert.questions._settings import as_stated, completed
 from jaxcert.report._leaderboard import Leaderboard, asked_of_each, leaderboard_document, with_order
 from jaxcert.report.html._several_page import write_several
 from jaxcert.returns._labels import quoted

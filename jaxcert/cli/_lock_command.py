@@ -12,9 +12,9 @@ from jaxcert.certificates._registry import COUNTING, METHODS
 from jaxcert.cli import _console
 from jaxcert.cli._asking import Asking, askable, chosen, with_asking
 from jaxcert.cli._options import argument, flag, option, options, with_group
+from jaxcert.cli._settings import completed
 from jaxcert.planning import check
 from jaxcert.questions._registry import usual_questions
-from jaxcert.questions._settings import completed
 from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import check_certifiable
 from jaxcert.returns._strata import frequencies_of

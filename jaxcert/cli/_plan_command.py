@@ -24,10 +24,10 @@ from jaxcert.cli._options import (
     with_roles,
 )
 from jaxcert.cli._policies import PolicySource, read_all, sources_of
+from jaxcert.cli._settings import as_stated
 from jaxcert.planning import Plan, allocated, plan, plan_difference, plan_suite, success_table, task_table
 from jaxcert.planning._designs import DESIGNS
 from jaxcert.questions._ask import check_finished, check_others_finished
-from jaxcert.questions._settings import as_stated
 from jaxcert.report._protocol_check import protocol_of
 from jaxcert.returns._required import sides_of
 from jaxcert.tables import ReturnsFile

@@ -91,23 +91,22 @@ class Files:
         """Raise ValueError for a task with two policies or conditions, whichever files of the folder have them."""
         read = Read(self.layout.columns, tasks, None, names, lambda name: of_series(as_plain(rows.column(name))))
         for each in (each for each in read.beside if each.told.apart):
-            texts = [*map(as_text, each.entries.listed())]
-            if not self._is_one_of_each_task(each.name, tasks, texts, each.entries.places):
+            if each.differs or not self._is_one_of_each_task(each.name, tasks, each.entries):
                 tell("pooled", it=each, picked="")
 
-    def _is_one_of_each_task(self, name: str, tasks: Coded, texts: Sequence[str], places: np.ndarray) -> bool:
-        """Whether rows of a task have one entry in a column, with all rows before; nothing is kept of a constant."""
-        every = self._entries[name]
+    def _is_one_of_each_task(self, name: str, tasks: Coded, entries: Coded) -> bool:
+        """Whether tasks with one entry in these rows had it in all rows before; nothing is kept of a constant."""
+        texts, every = [*map(as_text, entries.listed())], self._entries[name]
         before = next(iter(every), None)
         every.update(texts)
         if len(every) == 1:
             return True
         if name not in self._of_tasks:  # all tasks before had the same entry
             self._of_tasks[name] = dict.fromkeys(self.places, before)
-        known, labels = self._of_tasks[name], tasks.listed()
-        codes: list[int] = np.unique(tasks.places * len(texts) + places).tolist()
-        pairs = (divmod(code, len(texts)) for code in codes)
-        return all(known.setdefault(labels[i], texts[j]) == texts[j] for i, j in pairs)
+        known, of_task = self._of_tasks[name], np.zeros(len(tasks.entries), np.int64)
+        of_task[tasks.places] = entries.places
+        found = zip(tasks.listed(), map(texts.__getitem__, of_task.tolist()), strict=True)
+        return all(known.setdefault(label, text) == text for label, text in found)
 
     def _check_alike(self, layout: Layout, policy: Mapping[str, str]) -> None:
         """Raise ValueError for a file of another layout than the first one, or of another policy."""
