@@ -143,7 +143,7 @@ def _check_effect(env: MultiTaskEnv, change: Callable[[Any, Any], Any], sys: Any
 
     def look(key: jax.Array) -> tuple[jax.Array, jax.Array]:
         tasks = env.sample_tasks(key, _LOOKED_AT)
-        return _all_same(tasks), _all_same(jax.vmap(replaced)(tasks))
+        return _all_same(tasks), _all_same(jax.vmap(replaced, axis_size=_LOOKED_AT)(tasks))
 
     with kept_readable(before):
         tasks_same, systems_same = jax.jit(look)(jax.random.key(0))
