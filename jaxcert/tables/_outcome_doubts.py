@@ -59,11 +59,6 @@ def best_of(it: Outcomes) -> Found:
     return any(tells(name).best_of for name in it.names)
 
 
-def parts_as_trials(it: Any) -> Found:
-    """A column of numbers of trials counts what one trial has several of."""
-    return bool(words_in(it) & WORDS.parts)
-
-
 BY_NAME = (failures, costs, best_of)
 
 
@@ -93,8 +88,14 @@ def check_outcomes(name: str, returns: np.ndarray, of_rows: np.ndarray, read: Re
     """Look at the name, unless it is a ``metric``; warn of outcomes that are counted again or go on."""
     several = len(of_rows) > len(read.task.places)
     counts = [np.bincount(of_rows, returns), np.bincount(of_rows)] if several else [returns]
-    found = (trials_of_counts, running, pasted)
+    found = (parts_as_trials, trials_of_counts, running, pasted)
     judge(found if metric else (*BY_NAME, *found), Outcomes(name, returns, read, counts))
+
+
+def parts_as_trials(it: Outcomes) -> Found:
+    """A column of counts counts what one trial has several of."""
+    told = next((name for name in it.names if words_in(name) & WORDS.parts), None) if len(it.counts) > 1 else None
+    return None if told is None else {"name": told}
 
 
 def trials_of_counts(it: Outcomes) -> Found:

@@ -185,18 +185,17 @@ class ReturnsFile(Returns):
 
     def _told(self, shown: Callable[[str], str]) -> str:
         """What a tool's reader said; else the roles of the columns that were read, or the name of the array."""
+        picked = [*map(shown, self.roles.rows_picked)]
         if self.said or self.columns is None or self.folder is not None:
-            return self.said
+            return "; ".join(filter(None, [self.said, *picked]))
         tasks, trials = how_many(len(self.tasks), "task"), how_many(span(self.num_rollouts), "trial")
         if self.rows is not None:
             tasks += f" from {self.columns.task}"
             tasks += "" if self.strata is None else _told_strata(self.strata, self.roles.strata)
             trials += "" if self.columns.trial is None or self.counted else f" from {self.columns.trial}"
         what = "success" if self.returns.dtype == bool and not self.roles.metric else "value"
-        told = [tasks, trials, f"{what} from {self.columns.value}", *map(shown, self.roles.rows_picked)]
-        count = self.num_unfinished
-        lost = f"; {count} without an outcome, counted as {self.unfinished:g}" if count else ""
-        return f"{', '.join(told)}{lost}"
+        told = ", ".join([tasks, trials, f"{what} from {self.columns.value}", *picked])
+        return "; ".join(filter(None, [told, told_unfinished(self.num_unfinished, self.unfinished)]))
 
     def _shown(self, condition: str) -> str:
         """A condition on the rows, for other readers."""
@@ -253,6 +252,11 @@ def _told_strata(strata: np.ndarray, column: str | None) -> str:
     """How many strata there are, and how many tasks each of them has."""
     sizes = np.unique([str(label) for label in strata], return_counts=True)[1]
     return f" in {len(sizes)} {'stratum' if len(sizes) == 1 else 'strata'} of {span(sizes)} from {column}"
+
+
+def told_unfinished(count: int, unfinished: float | None) -> str:
+    """How many rollouts lack an outcome, and what they count as; empty for none."""
+    return f"{count} without an outcome, counted as {unfinished:g}" if count else ""
 
 
 def how_many(number: int | np.integer | str, noun: str) -> str:
