@@ -183,7 +183,7 @@ def _write(request: Request, outputs: Outputs, answers: Mapping[str, Answer]) ->
         if request.by is None:
             _write_page(first, path, labels=outputs.labels, **how)
         else:
-            write_several(path, groups_of(request, answers), **how)
+            write_several(path, groups_of(request, answers, labels=outputs.labels), **how)
 
     outputs.write(
         document=document,
@@ -206,7 +206,7 @@ def _axes(request: Request, outputs: Outputs, answers: Mapping[str, Answer]) -> 
     shown, (first, *_) = [pair for each in answers.values() for pair in each.answered], answers.values()
     with drawing(None) as ax:
         if any(not question.has_curve for question, _ in shown) or len(shown) == len(answers) > 1:
-            return outputs.draw_rows(groups_of(request, answers), ax)
+            return outputs.draw_rows(groups_of(request, answers, labels=True), ax)
         curves = {}
         for name, each in answers.items():
             label = f"{request.by} = {name}" if request.by else ", ".join(_console.settings_words(each.certificates))

@@ -74,7 +74,7 @@ def rows_read(files: Sequence[ReturnsFile]) -> str:
     told = []
     for file in files:
         if picked := file.roles.rows_picked:
-            told.append(f"of rows {', '.join(f'where {quoted_condition(each)}' for each in picked)}")
+            told.append(f"of rows {', '.join(f'where {quoted_condition(each, file.names)}' for each in picked)}")
         told.append(told_unfinished(file.num_unfinished, file.unfinished))
     return "; ".join(filter(None, dict.fromkeys(told)))
 

@@ -117,7 +117,7 @@ def arrange(
     how = {"counted": counted, "unfinished": roles.unfinished, "lacking": lacking, "support": support}
     of_rows, totals, count = outcomes_of_rows(value, names.value, **how)
     each = len(value.places) // len(read.task.places)
-    tasks, trial = (part and part._replace(places=np.repeat(part.places, each)) for part in (read.task, read.trial))
+    tasks, trial = read.task.repeated(each), read.trial and read.trial.repeated(each)
     as_values = dataclasses.replace(read, task=tasks, trial=trial)
     check_outcomes(names.value, totals, of_rows, as_values, metric=roles.metric)
     found = padded(tasks.places[of_rows], totals, labels)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.returns._labels import check_printable, quoted
+from jaxcert.returns._labels import Condition, check_printable, parts_of, quoted
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, combined, of_series, pair_counts
 from jaxcert.tables._doubts import listed, tell
 from jaxcert.tables._entries import as_number, as_text, ask_about_alike, check_told_apart
 from jaxcert.tables._names import MOST_CONDITIONS, tells
 from jaxcert.tables._read import are_endings, how_set_aside, set_aside
-from jaxcert.tables._roles import Columns, Condition, Roles, check_column, parts_of
+from jaxcert.tables._roles import Columns, Roles, check_column
 from jaxcert.tables._sum_doubts import sums_up
 
 # Columns that are kept for the next look: each takes eight bytes a row.
@@ -122,8 +122,7 @@ def policies_in(table: Any, roles: Roles) -> list[str]:
 
 def condition(text: str, names: Sequence[Any]) -> Condition:
     """A condition on one of the columns of these names."""
-    known = {str(name): name for name in sorted(names, key=lambda name: -len(str(name)))}
-    found = parts_of(text, "|".join(map(re.escape, known)))
+    known, found = {str(name): name for name in names}, parts_of(text, names, other=None)
     if found is None:
         name, *rest = re.split(r"!=|=|\bin\b", text)
         check_column(name.strip(), names if rest else [name.strip()])

@@ -10,10 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from jaxcert.returns._labels import quoted_condition
+from jaxcert.returns._labels import Condition, parts_of, quoted_condition
 from jaxcert.returns._prepared import as_successes
 from jaxcert.tables._entries import closely, decoded, is_name
-from jaxcert.tables._roles import Columns, Condition, Roles, parts_of
+from jaxcert.tables._roles import Columns, Roles
 
 AT_RANDOM = (
     "certificates hold only if whether a rollout is missing does not depend on its outcome; otherwise count it as the "
@@ -176,7 +176,7 @@ class ReturnsFile(Returns):
     @property
     def told(self) -> str:
         """What to tell the reader of a result about the file; "" for one of jaxcert's."""
-        return self._told(lambda condition: f"where {quoted_condition(condition)}")
+        return self._told(lambda condition: f"where {quoted_condition(condition, self.names)}")
 
     @property
     def told_without_labels(self) -> str:
@@ -199,13 +199,20 @@ class ReturnsFile(Returns):
 
     def _shown(self, condition: str) -> str:
         """A condition on the rows, for other readers."""
-        tasks = () if self.columns is None else self.columns.task.split(",")
-        found = parts_of(condition, "|".join([*map(re.escape, tasks), ".*(?=!=)", ".*?"]))
+        found = parts_of(condition, self.names, other=".*(?=!=)|.*?")
         name, sign, entries = found or Condition(condition, "!=", ())
-        if (of_tasks := label_tasks(entries, {name.strip()}, [self])) or sign == "!=":
-            return f"some {'tasks' if of_tasks else 'rows'} by {name.strip()}"
-        last_parts = ",".join(_PLACE.sub("", _QUERY.sub(r"\1", decoded(each))) for each in entries)
-        return f"where {quoted_condition(f'{name} {sign} {last_parts}')}"  # the certificate states it
+        other_labels = [*self.of_tasks.get(name := name.strip(), {}).values()]
+        has_one_each = len({*other_labels}) == len(other_labels) > 0  # as an alias
+        if (of_tasks := has_one_each or label_tasks(entries, {name}, [self])) or sign == "!=":
+            return f"some {'tasks' if of_tasks else 'rows'} by {name}"
+        last_parts = [_PLACE.sub("", _QUERY.sub(r"\1", decoded(each))) for each in entries]
+        return f"where {Condition(name, sign, last_parts)}"  # the certificate states it
+
+    @property
+    def names(self) -> set[str]:
+        """The columns that are known by name."""
+        read = () if self.columns is None else (*self.columns.task.split(","), *self.columns[1:])
+        return {*filter(None, [*read, self.roles.policy, self.roles.strata]), *self.unread, *self.constant}
 
     @property
     def policy(self) -> str | None:
