@@ -171,7 +171,8 @@ def _write(request: Request, outputs: Outputs, answers: Mapping[str, Answer]) ->
     columns = {str(name) for file in files for name in (*(file.columns or ()), *file.roles.used)}
     entries = strata | ({*answers} if request.by else set())
     named = {request.by, *(file.roles.strata for file in files)}
-    if outputs.report and not outputs.labels and label_tasks(entries, named, files):
+    has_one_each = request.by is not None and all(len(file.tasks) == 1 for file in files)
+    if outputs.report and not outputs.labels and (has_one_each or label_tasks(entries, named, files)):
         told = "groups or strata are labels of tasks or parts of them"
         raise ValueError(f"--report: {told}, which a page shows with --tasks-in-report alone")
 

@@ -197,7 +197,7 @@ def together(request: Request, answers: Mapping[str, Answer]) -> str:
     """How the answers of all groups hold together; empty for a single one."""
     if len(answers) < 2:
         return ""
-    of_one_row = all(each.status.size == 1 for found in answers.values() for each in found.certificates.values())
+    of_one_row = all(sum(each.status.size for each in found.certificates.values()) == 1 for found in answers.values())
     sure = f"with confidence {confidence(float(request.asking.delta or 0))}, every statement holds"
     return f"All {len(answers)} groups together: {sure}{'' if of_one_row else ', in each row of the tables by itself'}."
 

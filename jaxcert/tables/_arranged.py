@@ -54,7 +54,7 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     others = [name for name in others if name not in measures]
     twice = [name for name in rows.names if rows.names.count(name) > 1]
     read_as = columns._replace(trial=None if trial is None else columns.trial)
-    read = Read(read_as, task, trial, others, rows.column, values)
+    read = Read(read_as, task, trial, others, rows.column, values if is_wide else values[:1])
     check_rows(read)
     check_pairs(read)
     if roles.strata not in parts or len(parts) != 2:  # of two parts one is said to be a kind of tasks

@@ -11,7 +11,7 @@ from jaxcert._extras import import_extra
 from jaxcert.returns._labels import Condition, check_printable, parts_of, quoted
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, combined, of_series, pair_counts
 from jaxcert.tables._doubts import listed, tell
-from jaxcert.tables._entries import as_number, as_text, ask_about_alike, check_told_apart
+from jaxcert.tables._entries import as_text, ask_about_alike, check_told_apart, outcome_in
 from jaxcert.tables._names import MOST_CONDITIONS, tells
 from jaxcert.tables._read import are_endings, how_set_aside, set_aside
 from jaxcert.tables._roles import Columns, Roles, check_column
@@ -183,7 +183,9 @@ def _check_not_by_outcome(every: Rows, columns: Columns, name: Any, holds: np.nd
     """Raise ValueError if a condition on endings keeps the successful ones of the rows ``among`` all others."""
     if name in columns.of_task(every.names) and (left := np.flatnonzero(~holds)).size:
         among[left[every.at(left).labels(columns).each(sums_up)]] = False
-    outcomes = every.column(columns.of_value(every.names)[0]).each(as_number)[among]
+    of_trials = columns.of_value(every.names)
+    of_trials = of_trials if columns.is_wide(every.names) else of_trials[:1]  # or the second one counts trials
+    outcomes = np.mean([every.column(each).each(outcome_in) for each in of_trials], axis=0)[among]
     kept = holds[among]
     # A row without an outcome counts as a failure.
     left, taken = np.nan_to_num(outcomes[~kept], nan=-np.inf), outcomes[kept]

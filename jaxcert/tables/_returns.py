@@ -21,10 +21,11 @@ AT_RANDOM = (
 )
 OF_COUNTS = "certificates hold only if the number of trials of a task does not depend on their outcomes"
 _USUAL = Roles()
-# What an address asks for, which may hold keys.
-_QUERY = re.compile(r"(://[^?#]*)[?#].*", re.DOTALL)
-# What stands before the last part of a path, and of an address with user and host; a home.
+# What an address asks for, which may hold keys; what stands before the last part of a path, and of an address with user
+# and host; a home.
+_QUERY = re.compile(r"(/[^?#;]*)[?#;].*", re.DOTALL)
 _PLACE = re.compile(r".*[/\\]|^\S+@[^\s:]+:|^~\S*$", re.DOTALL)
+_USER = re.compile(r"(?<=//)[^/]*@", re.DOTALL)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -205,7 +206,7 @@ class ReturnsFile(Returns):
         has_one_each = len({*other_labels}) == len(other_labels) > 0  # as an alias
         if (of_tasks := has_one_each or label_tasks(entries, {name}, [self])) or sign == "!=":
             return f"some {'tasks' if of_tasks else 'rows'} by {name}"
-        last_parts = [_PLACE.sub("", _QUERY.sub(r"\1", decoded(each))) for each in entries]
+        last_parts = [_PLACE.sub("", _USER.sub("", _QUERY.sub(r"\1", decoded(each)))) for each in entries]
         return f"where {Condition(name, sign, last_parts)}"  # the certificate states it
 
     @property
