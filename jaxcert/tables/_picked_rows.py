@@ -179,14 +179,21 @@ def _kept(every: Rows, roles: Roles, masks: list[tuple[Any, np.ndarray]]) -> Row
     return rows
 
 
+def _mean_outcomes(every: Rows, columns: Columns) -> np.ndarray:
+    """The mean of the outcomes in each row, NaN without any."""
+    names = columns.of_value(every.names)
+    names = names if columns.is_wide(every.names) else names[:1]  # the second one counts trials
+    values = np.stack([every.column(name).each(outcome_in) for name in names])
+    has_outcome = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.where(has_outcome, values, 0).sum(axis=0) / has_outcome.sum(axis=0)
+
+
 def _check_not_by_outcome(every: Rows, columns: Columns, name: Any, holds: np.ndarray, among: np.ndarray) -> None:
     """Raise ValueError if a condition on endings keeps the successful ones of the rows ``among`` all others."""
     if name in columns.of_task(every.names) and (left := np.flatnonzero(~holds)).size:
         among[left[every.at(left).labels(columns).each(sums_up)]] = False
-    of_trials = columns.of_value(every.names)
-    of_trials = of_trials if columns.is_wide(every.names) else of_trials[:1]  # or the second one counts trials
-    outcomes = np.mean([every.column(each).each(outcome_in) for each in of_trials], axis=0)[among]
-    kept = holds[among]
+    outcomes, kept = _mean_outcomes(every, columns)[among], holds[among]
     # A row without an outcome counts as a failure.
     left, taken = np.nan_to_num(outcomes[~kept], nan=-np.inf), outcomes[kept]
     is_known = bool(left.size and taken.size and np.all(np.isfinite(taken)))

@@ -196,7 +196,8 @@ def _may_number_trials(it: Beside) -> bool:
 def trials_aside(it: Beside) -> Found:
     """Trials are set aside, and not all of them count as failures."""
     aside = np.zeros(1, bool) if tells(it.column).apart else set_aside(it.name, it.entries)
-    outcomes = np.max([each.each(outcome_in) for each in it.read.values], axis=0) if aside.any() else aside
+    # The best of several trials of a row; NaN for one without any outcome.
+    outcomes = np.fmax.reduce([each.each(outcome_in) for each in it.read.values]) if aside.any() else aside
     is_told = aside.any() and np.any(np.nan_to_num(outcomes[aside]) != 0)
     return how_set_aside(it.name, aside, outcomes, "counted as they are") if is_told else None
 
