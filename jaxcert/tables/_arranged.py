@@ -9,17 +9,17 @@ import numpy as np
 
 from jaxcert.returns._labels import check_printable, quoted
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded, combined, crossing, pair_counts
-from jaxcert.tables._doubts import judge, listed
+from jaxcert.tables._doubts import WORDS, judge, listed, tell, words_in
 from jaxcert.tables._entries import TAKEN_FOR_TWO, as_seen, as_text, check_spelling
 from jaxcert.tables._label_doubts import ask_about_gaps, ask_about_labels_of, ask_about_trials_of
 from jaxcert.tables._names import check_columns_of_trials, may_tell_tasks, tells
-from jaxcert.tables._outcome_doubts import check_outcomes, parts_as_trials
+from jaxcert.tables._outcome_doubts import check_outcomes
 from jaxcert.tables._outcomes import as_counts, outcomes_of_rows
 from jaxcert.tables._picked_rows import Rows, picked_rows, rows_of
-from jaxcert.tables._read import Beside, Read, check_beside
+from jaxcert.tables._read import Beside, Read
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Columns, Roles, check_column, checked
-from jaxcert.tables._sum_doubts import check_labels_of, mean
+from jaxcert.tables._sum_doubts import check_rows, mean
 
 
 def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
@@ -55,15 +55,15 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     measures = [name for name in others if rows.surely_measures(name, task)]
     others = [name for name in others if name not in measures]
     twice = [name for name in rows.names if rows.names.count(name) > 1]
-    read = Read(
-        columns._replace(trial=None if episode is None else columns.trial), task, episode, others, rows.column, values
-    )
+    own_columns = columns._replace(trial=None if episode is None else columns.trial)
+    read = Read(own_columns, task, episode, others, rows.column, values)
     check_rows(read)
     check_pairs(dataclasses.replace(read, columns=columns, trial=numbering))
     if roles.strata not in parts or len(parts) != 2:  # of two parts one is said to be a kind of tasks
         ask_about_labels_of(read, rows.labels, parts)
     is_counted = len(names) == 2 and not is_wide
-    judge((parts_as_trials,), names[1] if is_counted else "")
+    if is_counted and words_in(names[1]) & WORDS.parts:
+        tell("parts_as_trials", it=names[1])
     value = as_counts(values[0], values[1], columns.value, is_rate=roles.is_rate) if is_counted else values[0]
     if is_wide:
         check_columns_of_trials(names)
@@ -95,36 +95,20 @@ def _trials(rows: Rows, columns: Columns, task: Coded) -> Coded | None:
     return None
 
 
-def check_rows(read: Read) -> None:
-    """Check that rows are trials of one policy, by the columns that are not read, and sum up no others."""
-    check_beside(read)
-    check_labels_of(read)
-
-
-def arrange(
-    read: Read,
-    value: Coded,
-    roles: Roles,
-    *,
-    counted: bool = False,
-    lacking: np.ndarray | None = None,
-    support: Any = None,
-) -> Returns:
+def arrange(read: Read, value: Coded, roles: Roles, **known: Any) -> Returns:
     """The returns of rows; tasks in the order in which they first appear, a task's rollouts in the order of rows.
 
-    ``counted``, ``lacking`` and ``support`` are as in ``outcomes_of_rows``. A row may hold several values, one after
-    another.
+    What is ``known`` of the values is as in ``outcomes_of_rows``. A row may hold several values, one after another.
     """
     names, labels = read.columns, read.task.entries
     check_spelling(labels, f"column {names.task} holds")
-    how = {"counted": counted, "unfinished": roles.unfinished, "lacking": lacking, "support": support}
-    of_rows, totals, count = outcomes_of_rows(value, names.value, **how)
+    of_rows, totals, count = outcomes_of_rows(value, names.value, unfinished=roles.unfinished, **known)
     tasks = read.task._replace(places=np.repeat(read.task.places, len(value.places) // len(read.task.places)))
     check_outcomes(names.value, totals, of_rows, dataclasses.replace(read, task=tasks), metric=roles.metric)
     found = padded(tasks.places[of_rows], totals, labels)
     is_counted = len(of_rows) > len(tasks.places)
-    known = {"unread": read.unread, "constant": read.constant, "counted": is_counted, "num_unfinished": count}
-    return dataclasses.replace(found, rows=_numbered(found.rows, of_rows) if is_counted else found.rows, **known)
+    told = {"unread": read.unread, "constant": read.constant, "counted": is_counted, "num_unfinished": count}
+    return dataclasses.replace(found, rows=_numbered(found.rows, of_rows) if is_counted else found.rows, **told)
 
 
 def padded(tasks: np.ndarray, totals: np.ndarray, labels: np.ndarray) -> Returns:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.tables._arranged import arrange, check_pairs, check_rows
+from jaxcert.tables._arranged import arrange, check_pairs
 from jaxcert.tables._arrays import members_of
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded
 from jaxcert.tables._doubts import listed
@@ -25,6 +25,7 @@ from jaxcert.tables._names import tells
 from jaxcert.tables._read import Read, nested
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Columns, Roles
+from jaxcert.tables._sum_doubts import check_rows
 
 # The limit for one entry: a list of scores is never larger, and an archive may claim any size.
 _MOST_BYTES = 2**30
@@ -198,9 +199,7 @@ def arranged(kind: Format, found: Rollouts, roles: Roles, *, is_known: bool = Tr
     others = [*found.others], found.others.__getitem__
     read = Read(columns, tasks, trial, *others, [values], picked="")
     check_pairs(read)  # so that none of them counts as unfinished first
-    ended = [
-        row.ended or ("without a score" if value is None else "") for row, value in zip(found.rows, given, strict=True)
-    ]
+    ended = [row.ended or "without a score" * (each is None) for row, each in zip(found.rows, given, strict=True)]
     lost, lacking = _lost(found, ended, unfinished), np.asarray([bool(why) for why in ended])
     ask_about_labels(tasks.listed())
     named = [name for name in read.others if tells(name).apart]  # others of its own may differ as they like
@@ -212,11 +211,7 @@ def arranged(kind: Format, found: Rollouts, roles: Roles, *, is_known: bool = Tr
     counted = f"{lost or f'{count} without an outcome'}, counted as {unfinished:g}" if count else ""
     words = [f"read as {kind.name}: {told}, value {columns.value}", found.stopped, counted, found.remark]
     said = {"columns": columns, "usual_columns": found.columns, "said": "; ".join(filter(None, words))}
-    return dataclasses.replace(returns, rows=None), {
-        **said,
-        "fixed_list": kind.fixed_list,
-        "known_support": support,
-    }
+    return dataclasses.replace(returns, rows=None), {**said, "fixed_list": kind.fixed_list, "known_support": support}
 
 
 def _lost(found: Rollouts, ended: Sequence[str], unfinished: float | None) -> str:
