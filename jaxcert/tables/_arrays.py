@@ -3,7 +3,7 @@
 import io
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -22,7 +22,11 @@ def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] |
         members = members_of(archive)
         wanted = members if others is None else [name for name in members if name in (*required, *others)]
         arrays = {name: _array(archive, members[name], name) for name in wanted}
-    _check_names([*members], required)
+    for name in (name for name in required if name not in members):
+        found = ", ".join(repr(other[:40]) for other in [*members][:8]) or "no array at all"
+        raise ValueError(
+            f"has no array {name!r}, found {found}; expected one of that name, as np.savez({name}=...) writes"
+        )
     return arrays
 
 
@@ -41,15 +45,6 @@ def whole_array(file: io.BufferedIOBase) -> np.ndarray:
     if file.read(1):
         raise SaidError("goes on after its array, damaged; expected one array")
     return array
-
-
-def _check_names(found: Sequence[str], required: Iterable[str]) -> None:
-    for name in required:
-        if name not in found:
-            listed = ", ".join(repr(other[:40]) for other in found[:8]) or "no array at all"
-            raise ValueError(
-                f"has no array {name!r}, found {listed}; expected one of that name, as np.savez({name}=...) writes"
-            )
 
 
 def members_of(archive: zipfile.ZipFile, what: str = "arrays") -> dict[str, zipfile.ZipInfo]:
