@@ -17,9 +17,8 @@ from jaxcert.tables._arranged import arrange, check_pairs
 from jaxcert.tables._arrays import members_of
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded
 from jaxcert.tables._doubts import listed
-from jaxcert.tables._file_tables import json_value, objects_of_lines
 from jaxcert.tables._files import damage_told, in_file
-from jaxcert.tables._json_records import Place
+from jaxcert.tables._json_records import Place, json_value, objects_of_lines
 from jaxcert.tables._label_doubts import ask_about_labels
 from jaxcert.tables._names import tells
 from jaxcert.tables._read import Read, nested

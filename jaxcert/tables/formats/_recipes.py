@@ -29,7 +29,7 @@ class Recipe(NamedTuple):
     """How a file of JSON is read. Names go down with dots; ``*`` is each entry of a list or an object."""
 
     name: str  # with its article
-    recognise: tuple[str, ...]  # what such a file has, all of it
+    recognise: tuple[str, ...] = ()  # what such a file has, all of it
     records: str = ""  # the place of the records
     task: str = "$1"  # a field of a record, or what the first ``*`` stands for; several with slashes, as suite/id
     before: str = ""  # the label of a task ends before this text
@@ -87,19 +87,16 @@ class Recipe(NamedTuple):
             check_one_policy(map(str, others[name].listed()), name)
         early = Counter(filter(None, (_why(self.failed, each.place) for each in found)))
         reasons = listed(f"{why} ({count})" for why, count in early.most_common())
+        task = "task" if "$" in self.task or self.lists else self.task
+        trial = None if not self.trial or self.counts else "trial" if "$" in self.trial else self.trial
         return Rollouts(
-            self._columns(rows),
+            Columns(task, trial, next(iter(rows[0].values))),
             rows,
             supports=dict.fromkeys(self.values, self.support) if self.support else {},
             remark=f"{early.total()} ended early, {reasons}" if early else self.remark,
             counted=bool(self.counts),
             others=others,
         )
-
-    def _columns(self, rows: Sequence[Row]) -> Columns:
-        task = "task" if "$" in self.task or self.lists else self.task
-        trial = None if not self.trial or self.counts else "trial" if "$" in self.trial else self.trial
-        return Columns(task, trial, next(iter(rows[0].values)))
 
     def _check_numbers(self, whole: Place, counts: Counter[Any]) -> None:
         """Check that there are all rollouts, and all repeats of each task, of which one with more may be several."""
