@@ -1,9 +1,10 @@
 """Arrays in `.npz` files: nothing is ever unpickled, and damage of any kind is a ValueError in words."""
 
+import contextlib
 import io
 import zipfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import cast
 
 import numpy as np
@@ -30,10 +31,15 @@ def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] |
     return arrays
 
 
-def array_names(content: bytes) -> list[str]:
-    """The names of the arrays of an `.npz` file, none of which is read."""
+def other_arrays(content: bytes, read: Collection[str | None]) -> dict[str, np.ndarray | None]:
+    """The arrays of an `.npz` file that are not ``read`` elsewhere; None for a damaged one, or one that is pickled."""
     with damage_told("an .npz file"), zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return [*members_of(archive)]
+        members = members_of(archive)
+        found: dict[str, np.ndarray | None] = dict.fromkeys(name for name in members if name not in read)
+        for name in found:
+            with contextlib.suppress(ValueError), damage_told("an .npz file"):
+                found[name] = _array(archive, members[name], name)
+    return found
 
 
 def whole_array(file: io.BufferedIOBase) -> np.ndarray:
