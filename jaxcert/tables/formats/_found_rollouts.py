@@ -16,7 +16,6 @@ from jaxcert._extras import import_extra
 from jaxcert.tables._arranged import arrange, check_pairs
 from jaxcert.tables._arrays import members_of
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded
-from jaxcert.tables._doubts import listed
 from jaxcert.tables._files import damage_told, in_file
 from jaxcert.tables._json_records import Place, json_value, objects_of_lines
 from jaxcert.tables._label_doubts import ask_about_labels
@@ -133,20 +132,6 @@ def kind_of(content: Content, kinds: Iterable[Format], *, own: bool) -> Format |
         if own:
             return None
         raise
-
-
-def check_one_policy(labels: Iterable[str], by: str) -> None:
-    """Raise ValueError for several policies that are named, by a field."""
-    if len(found := dict.fromkeys(labels)) > 1:
-        raise ValueError(f"holds several policies ({listed(found, 4)}), by {by}; expected a file of each")
-
-
-def check_same_policy(records: Iterable[Any]) -> None:
-    """Raise ValueError for records with fields that name several policies, as two agents or moments, also read ones."""
-    held = [record for record in records if isinstance(record, dict)]
-    for name in dict.fromkeys(name for record in held for name in record):
-        if tells(name).policies or tells(name).training:
-            check_one_policy((str(record.get(name)) for record in held), name)
 
 
 def fields_beside(
