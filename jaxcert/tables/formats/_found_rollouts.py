@@ -44,6 +44,10 @@ class Content:
         begins_as_json = self.data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
         return json_value(self.data) if begins_as_json else None
 
+    def holds(self, *paths: str) -> bool:
+        """Whether it is JSON with something at each of these places."""
+        return all(any(Place(self.json).find(path)) for path in paths)
+
     @functools.cached_property
     def entries(self) -> dict[str, zipfile.ZipInfo]:
         """The entries of a zip archive by name; none for another file."""
@@ -117,11 +121,6 @@ class Format(NamedTuple):
     alone: str = ""  # why one such file is no sample of tasks
     remark: str = ""
     is_log: bool = False  # whether a trainer writes such files, too, as it goes along
-
-
-def holds(*alternatives: Sequence[str]) -> Callable[[Content], bool]:
-    """Whether a JSON file has all the places of one of these."""
-    return lambda content: any(all(any(Place(content.json).find(path)) for path in each) for each in alternatives)
 
 
 def kind_of(content: Content, kinds: Iterable[Format], *, own: bool) -> Format | None:

@@ -6,16 +6,7 @@ from typing import Any
 from jaxcert.tables._entries import is_empty
 from jaxcert.tables._json_records import LABEL, Place
 from jaxcert.tables._roles import Columns
-from jaxcert.tables.formats._found_rollouts import (
-    Content,
-    Format,
-    Rollouts,
-    Row,
-    fields_beside,
-    holds,
-    names_of,
-    not_run,
-)
+from jaxcert.tables.formats._found_rollouts import Content, Format, Rollouts, Row, fields_beside, names_of, not_run
 
 _VERSION = 2
 # Published: correct, incorrect, partial credit, and no answer.
@@ -26,7 +17,7 @@ _PARTIAL = "P"
 def _is_inspect(content: Content) -> bool:
     if content.entries:
         return bool({"header.json", "_journal/start.json"} & content.entries.keys())
-    return holds(["eval", "version"], ["eval", "status"], ["eval", "plan"])(content)
+    return content.holds("eval") and any(map(content.holds, ("version", "status", "plan")))
 
 
 def _inspect(content: Content) -> Rollouts:

@@ -12,7 +12,7 @@ from jaxcert.tables._json_records import LABEL, Found, Place, with_fields_around
 from jaxcert.tables._label_doubts import ask_about_cut_labels
 from jaxcert.tables._names import tells
 from jaxcert.tables._roles import Columns
-from jaxcert.tables.formats._found_rollouts import Content, Format, Rollouts, Row, fields_beside, holds, not_run
+from jaxcert.tables.formats._found_rollouts import Content, Format, Rollouts, Row, fields_beside, not_run
 
 
 class Recipe(NamedTuple):
@@ -49,7 +49,7 @@ class Recipe(NamedTuple):
 
     def format(self) -> Format:
         """The kind of file that it describes."""
-        return Format(self.name, holds(self.recognise), self._read, self.fixed_list)
+        return Format(self.name, lambda content: content.holds(*self.recognise), self._read, self.fixed_list)
 
     @property
     def _own(self) -> list[str]:
