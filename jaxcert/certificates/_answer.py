@@ -206,8 +206,7 @@ class Answer:
     @property
     def not_about(self) -> str:
         """The topics that it does not cover, in words."""
-        listed = getattr(self, "source", SAMPLED) == LISTED
-        return "tasks that are not in the list, or a single episode" if listed else "a single task or episode"
+        return not_about(listed=getattr(self, "source", SAMPLED) == LISTED)
 
     def _told(self, index: int) -> str:
         """A row in words, without how sure it is."""
@@ -257,6 +256,11 @@ class ByThreshold(Answer):
             if np.isfinite(number) and (away <= np.finfo(held.dtype).eps * abs(number)).any():
                 return self[..., int(np.nanargmin(away))]
         raise ValueError(f"{given} is none of the {held.size} {name}; expected one of them, the same for all")
+
+
+def not_about(*, listed: bool) -> str:
+    """The topics that answers about a list, or about new tasks, do not cover."""
+    return "tasks that are not in the list, or a single episode" if listed else "a single task or episode"
 
 
 def holds_values(certificate: Any) -> bool:

@@ -18,10 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 import jaxcert
 
 # Each is the function `command` of its own module, which is imported, with JAX, when the command runs or prints help.
-_COMMANDS = (
-    *("certify", "choose", "compare", "verify", "plan", "monitor"),
-    *("lock", "demo", "trial"),
-)
+_COMMANDS = ("certify", "choose", "compare", "verify", "plan", "monitor", "lock", "demo", "trial")
 _SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False, "add_completion": False}
 Named = tuple[str, Path | None]  # a file, and what the user calls it
 _TYPED: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("typed", default=())

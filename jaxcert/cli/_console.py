@@ -1,9 +1,7 @@
 """Output to the terminal: lines, tables, answers. Every figure is rounded to the safe side."""
 
-import functools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,15 +10,14 @@ from jaxcert.bounds import betting
 from jaxcert.certificates import Status, ceil_figures
 from jaxcert.certificates._certificate import naming, of_two
 from jaxcert.certificates._figures import level_figures
-from jaxcert.certificates._question import MEAN_ROWS, Question
+from jaxcert.certificates._question import MEAN_ROWS
 from jaxcert.certificates._registry import AUTO
 from jaxcert.cli._options import printed, unread_of
 from jaxcert.cli._request import Answer, Request, together
 from jaxcert.planning._advice import misses
+from jaxcert.planning._advice_on_lists import with_more_trials
 from jaxcert.planning._difference import size_that_shows
-from jaxcert.planning._least_tasks import least_number
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._ask import ask
 from jaxcert.report._in_words import MOST_REASONS, Sample, column_texts, reasons_of, texts_of
 from jaxcert.report.plots._interval_plot import observed_means
 from jaxcert.returns._labels import quoted, quoted_condition
@@ -29,8 +26,6 @@ from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, span
 
 _MOST_SHOWN = 80  # characters of an entry
-# How many times as many trials may be imagined, of lists with up to so many returns.
-_TIMES, _MOST_RETURNS = 16, 2**15
 
 
 def say(*lines: str) -> None:
@@ -120,31 +115,12 @@ def _print(answer: Answer) -> None:
 
 def _with_more_trials(answer: Answer) -> Iterator[str]:
     """Say how many trials like these would certify tasks of a list, where they certify none."""
-    m, n = max(each.most_rollouts for each in answer.data), len(answer.data[0].tasks)
-    if not all(each.has_rollouts for each in answer.data) or m * n > _MOST_RETURNS:
-        return
-    for question, certificate in answer.answered:
-        if question.rows.certified != "num_good":
-            continue
-        at = [f" at {question.each} {x}" for x in column_texts(certificate, question, question.each or "num_good")]
-        for row in np.flatnonzero(np.asarray(certificate.status) == Status.VACUOUS).tolist()[:MOST_REASONS]:
-            certified = functools.partial(_good_with, answer, question, row)
-            needed = least_number(lambda trials, of=certified: of(trials) > 0, m, _TIMES * m)
-            trials = f"{needed or _TIMES * m:,} trials of each task that go like these"
-            what = f"{certified(needed)} of {n} tasks" if needed else "no task"
-            yield f"With {trials}, {what} would be certified{at[row] if question.each else ''}."
-
-
-def _good_with(answer: Answer, question: Question, row: int, trials: int) -> int:
-    """How many tasks of a list would be certified if each had these trials again and again, so many in all."""
-    data = []
-    for each in answer.data:
-        where = np.ones(each.returns.shape, bool) if each.where is None else each.where
-        # One shape for all numbers of trials, and so one program.
-        returns, where = (np.tile(one, (1, _TIMES)) for one in (each.returns, where))
-        data.append(replace(each, returns=returns, where=where & (np.arange(where.shape[1]) < trials)))
-    found = ask(question, data, answer.request.asked[question.name], answer.settings)
-    return int(np.reshape(found.num_good, -1)[row])
+    for question, found in answer.answered:
+        each, asked = question.each, answer.request.asked[question.name]
+        at = [f" at {each} {x}" for x in column_texts(found, question, each)] if each else [""]
+        for row in np.flatnonzero(np.asarray(found.status) == Status.VACUOUS).tolist()[:MOST_REASONS]:
+            if said := with_more_trials(question, answer.data, asked, answer.settings, row):
+                yield f"{said}{at[row]}."
 
 
 def how_many_show(*, listed: bool) -> str:

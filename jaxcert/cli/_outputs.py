@@ -171,7 +171,8 @@ def _write(request: Request, outputs: Outputs, answers: Mapping[str, Answer]) ->
     columns = {str(name) for file in files for name in (*(file.columns or ()), *file.roles.used)}
     entries = strata | ({*answers} if request.by else set())
     named = {request.by, *(file.roles.strata for file in files)}
-    if outputs.report and not outputs.labels and label_tasks(entries, named, files):
+    has_one_each = request.by is not None and all(len(file.tasks) == 1 for file in files)
+    if outputs.report and not outputs.labels and (has_one_each or label_tasks(entries, named, files)):
         told = "groups or strata are labels of tasks or parts of them"
         raise ValueError(f"--report: {told}, which a page shows with --tasks-in-report alone")
 
@@ -183,7 +184,7 @@ def _write(request: Request, outputs: Outputs, answers: Mapping[str, Answer]) ->
         if request.by is None:
             _write_page(first, path, labels=outputs.labels, **how)
         else:
-            write_several(path, groups_of(request, answers), **how)
+            write_several(path, groups_of(request, answers, labels=outputs.labels), **how)
 
     outputs.write(
         document=document,
@@ -206,7 +207,7 @@ def _axes(request: Request, outputs: Outputs, answers: Mapping[str, Answer]) -> 
     shown, (first, *_) = [pair for each in answers.values() for pair in each.answered], answers.values()
     with drawing(None) as ax:
         if any(not question.has_curve for question, _ in shown) or len(shown) == len(answers) > 1:
-            return outputs.draw_rows(groups_of(request, answers), ax)
+            return outputs.draw_rows(groups_of(request, answers, labels=True), ax)
         curves = {}
         for name, each in answers.items():
             label = f"{request.by} = {name}" if request.by else ", ".join(_console.settings_words(each.certificates))

@@ -197,17 +197,17 @@ def together(request: Request, answers: Mapping[str, Answer]) -> str:
     """How the answers of all groups hold together; empty for a single one."""
     if len(answers) < 2:
         return ""
-    of_one_row = all(each.status.size == 1 for found in answers.values() for each in found.certificates.values())
+    of_one_row = all(sum(each.status.size for each in found.certificates.values()) == 1 for found in answers.values())
     sure = f"with confidence {confidence(float(request.asking.delta or 0))}, every statement holds"
     return f"All {len(answers)} groups together: {sure}{'' if of_one_row else ', in each row of the tables by itself'}."
 
 
-def groups_of(request: Request, answers: Mapping[str, Answer]) -> Several:
-    """The answers to the first question by the names of their groups."""
+def groups_of(request: Request, answers: Mapping[str, Answer], *, labels: bool) -> Several:
+    """The answers to the first question by the names of their groups; with ``labels`` of tasks, or their places."""
     question, (first, *_) = request.questions[0], answers.values()
     names = [f"{request.by} = {name}" if request.by else name for name in answers]
     found = {name: each.certificates[question.name] for name, each in zip(names, answers.values(), strict=True)}
-    files, how = [each.data for each in answers.values()], {"delta": float(request.asking.delta or 0)}
+    files, how = [each.data for each in answers.values()], {"delta": float(request.asking.delta or 0), "labels": labels}
     return several_groups(question, found, files, policies=first.policies, together=together(request, answers), **how)
 
 

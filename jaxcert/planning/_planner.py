@@ -140,17 +140,22 @@ def _notice(goal: Goal, best: Design | None) -> str:
         return f"Power {goal.power:g} not reached: {figures(best.value)} at most, by the first design. {change}"
     if goal.holds(best):
         return f"The first design has power {goal.power:g} even if the pilot tasks were lucky (pessimistic)."
-    like, lucky = f"Power {goal.power:g} if tasks in general are like those of the pilot", best.pessimistic or 0.0
+    like, lucky = f"Power {goal.power:g} if tasks in general are", best.pessimistic or 0.0
     if math.isnan(lucky):
-        return f"{like}. What if these were lucky is unknown for more rollouts of a task than the pilot has."
-    return f"{like}; {figures(lucky)} if these were lucky (pessimistic). More pilot tasks help."
+        return (
+            f"{like} as estimated from the pilot, which cannot tell for more rollouts of a task than it has: the power "
+            "may be far less. A pilot with more rollouts helps."
+        )
+    return f"{like} like those of the pilot; {figures(lucky)} if these were lucky (pessimistic). More pilot tasks help."
 
 
 def _remarks(shown: list[Design], wish: Wish) -> list[str]:
     """Notes below the table."""
+    is_guess = any(math.isnan(design.pessimistic or 0.0) for design in shown)
     said = [
         "at least: the power at 95 % confidence in the simulation, for all these designs together",
-        "pessimistic: if the pilot tasks were luckier than tasks in general, at 90 % confidence",
+        "pessimistic: if the pilot tasks were luckier than tasks in general, at 90 % confidence"
+        + ("; unknown for more rollouts than the pilot has, whose power is a guess" if is_guess else ""),
         "a design's figures hold only with its own beta (--beta), fixed now, as --lock does",
     ]
     said = said if shown else []

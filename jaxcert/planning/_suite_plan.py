@@ -6,17 +6,14 @@ from typing import Any
 import numpy as np
 
 from jaxcert._types import Array
-from jaxcert._validation import as_numbers, check_number, is_count, precision, refuse
+from jaxcert._validation import as_numbers, check_number, is_count, refuse
 from jaxcert.bounds import betting
 from jaxcert.certificates import certify_suite, confidence
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.certificates._question import Question
 from jaxcert.planning._experiments import Experiments, enough, fewest, plan_of
-from jaxcert.planning._least_tasks import least_number
 from jaxcert.planning._pilot import Chances, PilotReturns, support_of
 from jaxcert.planning._plan import Design, Plan
 from jaxcert.planning._search import check_trials
-from jaxcert.returns import paired
 from jaxcert.returns._prepared import Support, split_support
 from jaxcert.tables._returns import how_many
 
@@ -135,44 +132,3 @@ def trials_of(name: str, pilot: Any, support: Support | None) -> Chances | Pilot
     if (low, high) != (0, 1):
         raise ValueError(f"support is ({low:g}, {high:g}); expected none beside success probabilities")
     return Chances(given)
-
-
-# --- after a certificate ---------------------------------------------------------------------------------------------
-
-# Returns up to this number share their programs.
-_MOST_RETURNS, _MOST_TRIALS = 32_768, 200
-
-
-def too_few_trials(
-    certificate: Any, question: Question, index: int, trials: int, *, support: Support | None, of_pairs: bool
-) -> str | None:
-    """What the best possible results of this number of trials certify, and how many trials all tasks need; None if
-    enough.
-
-    Of a fixed list, by the question's own function.
-    """
-    n, (worst, best) = certificate.num_tasks, map(float, support or (0, 1))
-    limit = max(min(_MOST_TRIALS, _MOST_RETURNS // n), trials)
-    settings = {name: getattr(certificate, name) for name in question.settings}
-    settings |= {**question.declared, "support": (worst, best), str(question.fixed): certificate.thresholds[index]}
-    returns = np.full((n, limit), best, np.float32)
-
-    def most(trials: int) -> int:
-        """How many tasks are certified; one shape for all numbers of trials, and so one program."""
-        where = np.broadcast_to(np.arange(limit) < trials, returns.shape)
-        given: Any = {"returns": returns, "where": where}
-        if of_pairs:
-            given = {"returns": paired(returns, np.full_like(returns, worst), where_a=where, where_b=where)}
-        with precision(str(certificate.delta.dtype)):
-            found = question.function(**given, **settings)
-        return int(np.asarray(getattr(found, question.rows.columns[question.rows.certified]))[0])
-
-    if (count := most(trials)) == n:
-        return None
-    found = (
-        f"with {how_many(trials, 'trial')} of each at most {count} of {n} tasks can be certified, whatever the results"
-    )
-    needed = least_number(lambda m: most(m) == n, trials, limit)
-    if not needed:
-        return f"{found}; {how_many(limit, 'trial')} are too few for all of them"
-    return f"{found}; for all of them it takes {how_many(needed, 'trial')} of each, if these go as well as can be"

@@ -14,7 +14,7 @@ from jaxcert.certificates._registry import METHODS
 from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
 from jaxcert.planning import Advice
 from jaxcert.planning._advice import is_explained, misses
-from jaxcert.planning._suite_plan import too_few_trials
+from jaxcert.planning._advice_on_lists import too_few_trials
 from jaxcert.questions._answers import fields_of_rows
 from jaxcert.returns._prepared import Support
 from jaxcert.tables import Returns

@@ -10,6 +10,7 @@ import numpy as np
 
 from jaxcert._validation import precision
 from jaxcert.certificates import ceil_figures, certify_ranking, confidence
+from jaxcert.certificates._answer import not_about
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._ranking import linked
 from jaxcert.questions import QUESTIONS
@@ -138,6 +139,7 @@ class Leaderboard(NamedTuple):
             axis={"xlabel": "mean"},
             said=[f"{name} is {_ORDER} {enumerated([*map(quoted, others)])}." for name, others in best if others],
             note=f"{by_means} column does." if "means" in self.counts else "Only the last column proves an order.",
+            not_about=not_about(listed=self.listed),
             settings={
                 "tasks": str(len(self.data[0].tasks)),
                 "support of the returns": f"[{low:.9g}, {high:.9g}]",

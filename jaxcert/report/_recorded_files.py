@@ -15,7 +15,7 @@ from jaxcert.returns._labels import quoted, quoted_condition
 from jaxcert.tables._entries import told_as
 from jaxcert.tables._read_summary import read_summary
 from jaxcert.tables._readers import ReturnsFile, read_by
-from jaxcert.tables._returns import AT_RANDOM, OF_COUNTS, how_many, names_of
+from jaxcert.tables._returns import AT_RANDOM, OF_COUNTS, how_many, names_of, told_unfinished
 from jaxcert.tables._roles import Columns, Roles
 
 Paths = Sequence[str | PathLike[str]]
@@ -74,10 +74,9 @@ def rows_read(files: Sequence[ReturnsFile]) -> str:
     told = []
     for file in files:
         if picked := file.roles.rows_picked:
-            told.append(f"of rows {', '.join(f'where {quoted_condition(each)}' for each in picked)}")
-        if file.num_unfinished:
-            told.append(f"{file.num_unfinished} without an outcome, counted as {file.unfinished:g}")
-    return "; ".join(dict.fromkeys(told))
+            told.append(f"of rows {', '.join(f'where {quoted_condition(each, file.names)}' for each in picked)}")
+        told.append(told_unfinished(file.num_unfinished, file.unfinished))
+    return "; ".join(filter(None, dict.fromkeys(told)))
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """Several answers that hold together, as a page or a plot shows them by name: of policies, and of groups of rows."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ class Several(NamedTuple):
     axis: Mapping[str, Any]  # the name of the numbers that are drawn
     said: Sequence[str]  # the sentences
     note: str  # on the order of the rows
+    not_about: str  # what the sentences do not cover
     settings: Mapping[str, str]
     caption: str = ""  # what is to be known of the plot besides
 
@@ -40,11 +42,15 @@ def several_groups(
     policies: Sequence[str],
     delta: float,
     together: str,
+    labels: bool,
 ) -> Several:
     """The answers to one question by the names of groups of rows; all rows are one group without a name.
 
-    ``files``: for each group those of the policy, of A and B, or of each metric; ``policies``: what A and B are called.
+    ``files``: for each group those of the policy, of A and B, or of each metric; ``policies``: what A and B are called;
+    ``labels``: whether tasks are named by their labels, or by their places among those of their group.
     """
+    if question.takes("tasks") and not labels:
+        answers = {name: replace(each, tasks=(*map(str, range(each.num_tasks)),)) for name, each in answers.items()}
     table: dict[str, list[str]] = {}  # a row for each group and each of its numbers
     intervals: dict[str, Interval] = {}
     for (name, answer), held in zip(answers.items(), files, strict=True):
@@ -68,6 +74,7 @@ def several_groups(
         axis=axis_of(first, question),
         said=[naming(each._sentence(0), policies, name) for name, each in answers.items()],
         note="The groups stand in the order of the file.",
+        not_about=first.not_about,
         settings={
             "asked of each group": question.words.rstrip("?"),
             "delta of each group": ceil_figures(float(first.delta)),

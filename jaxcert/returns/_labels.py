@@ -2,12 +2,13 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
 
 # Letters and digits of any language, but for the letters that are displayed as blanks, and what joins them.
 _WORD = re.compile(r"(?:[^\W\u115f\u1160\u3164\uffa0]|[./:@+=-])+")
 _MARKS = re.compile("QUOT|PRIME|DITTO|GERSH|APOSTROPHE")  # in the names that Unicode gives to what looks like quotes
-_SIGNS = " = ", " != ", " in ", "==", "!=", "="
+_SIGN = r"!=|==?|(?<=\s)in(?=\s|$)"
 
 
 def quoted(name: str) -> str:
@@ -39,14 +40,39 @@ def enumerated(names: Sequence[str], word: str = "and") -> str:
     return f"{', '.join(first)} {word} {last}" if first else last
 
 
-def quoted_condition(condition: str) -> str:
-    """A condition on rows, such as kind = "steep slope"; column and entries are names."""
-    sign = next((sign for sign in _SIGNS if sign in condition), "")
-    if not sign:
-        return quoted(condition)
-    name, _, wanted = condition.partition(sign)
-    entries = wanted.split(",") if sign == " in " else [wanted]
-    return f"{quoted(name.strip())} {sign.strip()} {', '.join(quoted(entry.strip()) for entry in entries)}"
+class Condition(NamedTuple):
+    """A condition on rows: a column, a sign, and the entries that are meant."""
+
+    name: Any
+    sign: str
+    wanted: Sequence[str]
+
+    def meant(self, entries: Collection[str]) -> list[str]:
+        """The entries that are meant, without quotes around them unless these are part of an entry."""
+        return [each if each in entries else each.strip("\"'") for each in self.wanted]
+
+    def __str__(self) -> str:
+        """The column and the entries as names."""
+        return f"{quoted(self.name)} {self.sign} {', '.join(map(quoted, self.wanted))}"
+
+
+def parts_of(condition: str, names: Iterable[Any] = (), *, other: str | None = ".*?") -> Condition | None:
+    """The parts of a condition on one of these columns, or ``other`` ones that fit an expression; None if it has none.
+
+    Of columns that are not known the name ends at the first sign.
+    """
+    known = [*map(re.escape, sorted(map(str, names), key=len, reverse=True)), *filter(None, [other])]
+    match = re.fullmatch(rf"\s*?({'|'.join(known)})\s*({_SIGN})\s*(.*)", condition, re.DOTALL)
+    if match is None:
+        return None
+    wanted = match[3].split(",") if match[2] == "in" else [match[3]]
+    return Condition(match[1], match[2], [*map(str.strip, wanted)])
+
+
+def quoted_condition(condition: str, names: Iterable[Any] = ()) -> str:
+    """A condition on rows, such as kind = "steep slope"; column and entries are names, of which ``names`` are known."""
+    found = parts_of(condition, names)
+    return quoted(condition) if found is None else str(found._replace(name=found.name.strip()))
 
 
 def check_printable(what: str, names: Iterable[object]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.numerics._rounding import known
-from jaxcert.returns._labels import check_printable
+from jaxcert.returns._labels import check_printable, quoted
 from jaxcert.returns._prepared import Support
 
 _NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
@@ -102,7 +102,7 @@ def sides_of(given: Mapping[str, Requirement] | Sequence[str]) -> list[Side]:
     """The ends of all requirements, the least of a metric first: of a mapping, or of lines as 'cost <= 25 in 0 500'.
 
     Raises:
-        ValueError: there are none; a line is no requirement, or repeats one.
+        ValueError: there are none; a line is no requirement, or repeats one; two metrics look alike in a sentence.
     """
     if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
         raise ValueError(
@@ -119,6 +119,10 @@ def sides_of(given: Mapping[str, Requirement] | Sequence[str]) -> list[Side]:
         ends = ((True, each.low), (False, each.high))
         found.setdefault(metric, []).extend(Side(metric, *end, each.support) for end in ends if end[1] is not None)
     check_printable("a metric is called", found)
+    if len({*map(quoted, found)}) < len(found):
+        raise ValueError(
+            f"metrics are called {', '.join(map(repr, found)):.80}; a sentence shows two alike, rename one"
+        )
     if not found:
         raise ValueError(f"there are no requirements; expected one or more, such as {_EXAMPLES}")
     for metric, sides in found.items():

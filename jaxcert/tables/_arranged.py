@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxcert.returns._labels import check_printable, quoted
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded, combined, crossing, pair_counts
-from jaxcert.tables._doubts import WORDS, judge, listed, tell, words_in
+from jaxcert.tables._doubts import judge, listed
 from jaxcert.tables._entries import TAKEN_FOR_TWO, as_seen, as_text, check_spelling
 from jaxcert.tables._label_doubts import ask_about_gaps, ask_about_labels_of, ask_about_trials_of
 from jaxcert.tables._names import check_columns_of_trials, may_tell_tasks, tells
@@ -48,31 +48,28 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     if not len(task.places):
         raise ValueError("has no rows, expected one per rollout")
     is_wide, values = columns.is_wide(rows.names), [rows.column(name) for name in names]
-    numbering = _trials(rows, columns, task) if not is_wide or columns.trial in rows.names else None
-    episode = None if is_wide else numbering  # where each row holds several trials, these are not numbered
-    own = {*parts, *names, roles.strata, *[columns.trial] * is_wide}
+    trial, own = _trials(rows, columns, task), {*parts, *names, roles.strata}
     others = [name for name in rows.names if name not in own and rows.names.count(name) == 1]
     measures = [name for name in others if rows.surely_measures(name, task)]
     others = [name for name in others if name not in measures]
     twice = [name for name in rows.names if rows.names.count(name) > 1]
-    own_columns = columns._replace(trial=None if episode is None else columns.trial)
-    read = Read(own_columns, task, episode, others, rows.column, values)
+    read_as = columns._replace(trial=None if trial is None else columns.trial)
+    read = Read(read_as, task, trial, others, rows.column, values if is_wide else values[:1])
     check_rows(read)
-    check_pairs(dataclasses.replace(read, columns=columns, trial=numbering))
+    check_pairs(read)
     if roles.strata not in parts or len(parts) != 2:  # of two parts one is said to be a kind of tasks
         ask_about_labels_of(read, rows.labels, parts)
     is_counted = len(names) == 2 and not is_wide
-    if is_counted and words_in(names[1]) & WORDS.parts:
-        tell("parts_as_trials", it=names[1])
     value = as_counts(values[0], values[1], columns.value, is_rate=roles.is_rate) if is_counted else values[0]
     if is_wide:
         check_columns_of_trials(names)
         value = coded(np.stack([each.entries.astype(object)[each.places] for each in values], axis=1).reshape(-1))
     found = arrange(read, value, roles, counted=is_counted)
     judge((mean,), found)
-    if episode is not None:
-        ask_about_trials_of(episode.listed())
-        ask_about_gaps(found, episode)
+    if trial is not None:
+        ask_about_trials_of(trial.listed())
+        if not is_wide:  # else it numbers rows of several trials
+            ask_about_gaps(found, trial)
     strata = None if roles.strata is None else _strata_of(roles.strata, rows, task)
     places = np.arange(len(task.places)) if rows.picked is None else rows.picked
     numbers = _numbered(found.rows, np.repeat(places, len(names))) if is_wide else _numbered(found.rows, places)
@@ -103,8 +100,10 @@ def arrange(read: Read, value: Coded, roles: Roles, **known: Any) -> Returns:
     names, labels = read.columns, read.task.entries
     check_spelling(labels, f"column {names.task} holds")
     of_rows, totals, count = outcomes_of_rows(value, names.value, unfinished=roles.unfinished, **known)
-    tasks = read.task._replace(places=np.repeat(read.task.places, len(value.places) // len(read.task.places)))
-    check_outcomes(names.value, totals, of_rows, dataclasses.replace(read, task=tasks), metric=roles.metric)
+    each = len(value.places) // len(read.task.places)
+    tasks, trial = read.task.repeated(each), read.trial and read.trial.repeated(each)
+    as_values = dataclasses.replace(read, task=tasks, trial=trial)
+    check_outcomes(names.value, totals, of_rows, as_values, metric=roles.metric)
     found = padded(tasks.places[of_rows], totals, labels)
     is_counted = len(of_rows) > len(tasks.places)
     told = {"unread": read.unread, "constant": read.constant, "counted": is_counted, "num_unfinished": count}

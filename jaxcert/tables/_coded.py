@@ -48,6 +48,10 @@ class Coded(NamedTuple):
         kept = coded(self.places[rows])
         return Coded(self.entries[kept.entries], kept.places)
 
+    def repeated(self, times: int) -> "Coded":
+        """Each row so many times, one after another."""
+        return self if times == 1 else Coded(self.entries, np.repeat(self.places, times))
+
     def check(self, wrong: Any, name: Any, expected: str | Callable[[Any], str]) -> None:
         """Raise ValueError that names the first row whose entry is ``wrong``; the first row, after a header, is 1."""
         if np.any(wrong):

@@ -78,6 +78,12 @@ def as_number(entry: Any) -> float:
     return number_of(entry) if words is None else float(words.get(spelled(entry), np.nan))
 
 
+def outcome_in(entry: Any) -> float:
+    """An outcome as a number: the share of successes of a count such as 31/50, else as ``as_number``."""
+    won, sign, trials = entry.partition("/") if isinstance(entry, str) else ("", "", "")
+    return number_of(won) / (number_of(trials) or np.nan) if sign else as_number(entry)
+
+
 def as_text(entry: Any) -> str:
     """The entry as text; a number without trailing zeros."""
     if type(entry) is int:  # most labels

@@ -3,7 +3,7 @@
 import functools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,15 @@ def ask_about_trials_of(labels: Sequence[Any]) -> None:
     are_few = 1 < len(words.texts) <= min(MOST_CONDITIONS, len(texts) - 1)  # as auto-7f3a21 and teleop-09b1cc
     if are_few or tell_more(words):
         tell("tell_more", it=words)
+
+
+def ask_about_files(names: Collection[str], *, of_same_tasks: bool) -> None:
+    """Warn of files that are named after policies; of the same tasks, after anything that differs but in a number."""
+    texts = [*dict.fromkeys(_UUID.sub("", Path(name).stem) for name in names)]
+    differ = len(stems_of(texts)) > 1 and len({DIGITS.sub("0", text) for text in texts}) > 1
+    told = differ or any(tells(text).no_trial for text in texts) or _step(texts) >= _LONG_STEP["tasks"]
+    if name_several(names) or (of_same_tasks and len(texts) > 1 and told):
+        tell("policies_in_files", first=texts[0], last=texts[-1])
 
 
 def tell_more(it: Labels) -> Found:

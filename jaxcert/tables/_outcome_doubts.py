@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.tables._doubts import WORDS, Found, judge, listed_words
+from jaxcert.tables._doubts import WORDS, Found, judge, listed_words, words_in
 from jaxcert.tables._names import says, tells
 from jaxcert.tables._read import Read
 
@@ -84,8 +84,14 @@ def check_outcomes(name: str, returns: np.ndarray, of_rows: np.ndarray, read: Re
     """Look at the name, unless it is a ``metric``; warn of outcomes that are counted again or go on."""
     several = len(of_rows) > len(read.task.places)
     counts = [np.bincount(of_rows, returns), np.bincount(of_rows)] if several else [returns]
-    found = (trials_of_counts, running, pasted)
+    found = (parts_as_trials, trials_of_counts, running, pasted)
     judge(found if metric else (*BY_NAME, *found), Outcomes(name, returns, read, counts))
+
+
+def parts_as_trials(it: Outcomes) -> Found:
+    """A column of counts counts what one trial has several of."""
+    told = next((name for name in it.names if words_in(name) & WORDS.parts), None) if len(it.counts) > 1 else None
+    return None if told is None else {"name": told}
 
 
 def trials_of_counts(it: Outcomes) -> Found:

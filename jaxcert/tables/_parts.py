@@ -41,6 +41,7 @@ class Files:
         self._wanted, self._across = Roles(task, None, value), across
         self._policy: dict[str, str] = {}
         self.places: dict[Any, int] = {}  # of the labels of tasks, in the order in which they first appear
+        self.share_tasks = False  # whether several files have rows of one task
         self._entries: dict[str, set[str]] = defaultdict(set)  # of columns that may tell policies apart
         self._of_tasks: dict[str, dict[Any, str | None]] = {}  # and of each task, where there are several
         first = next(iter(self.parts))
@@ -71,7 +72,7 @@ class Files:
             raise ValueError(f"has other columns than the first file, {listed(other)}; expected the same in each")
         self._check_alike(layout, {})
         (task, _, value), label = layout.columns, self.parts[part].get(layout.columns.task)
-        beside, start = names_to_judge(parquet, layout), 0
+        beside, start, num_before = names_to_judge(parquet, layout), 0, len(self.places)
         self._check_alike(layout, constant_in(parquet, label, layout, beside))
         apart = [name for name in beside if tells(name).apart]
         for rows in batches_of(parquet, [*[task] * (label is None), value, *apart], ROWS):
@@ -84,6 +85,7 @@ class Files:
             check_rows(~((values >= support[0]) & (values <= support[1])), expected, rows, value, start)
             self._check_conditions(rows, tasks, apart)
             found = [self.places.setdefault(label, len(self.places)) for label in tasks.listed()]
+            self.share_tasks |= min(found, default=num_before) < num_before
             yield np.asarray(found, np.int64)[tasks.places], values
             start += len(rows)
 

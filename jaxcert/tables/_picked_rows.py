@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.returns._labels import check_printable, quoted
+from jaxcert.returns._labels import Condition, check_printable, parts_of, quoted
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, combined, of_series, pair_counts
 from jaxcert.tables._doubts import listed, tell
-from jaxcert.tables._entries import as_number, as_text, ask_about_alike, check_told_apart
+from jaxcert.tables._entries import as_text, ask_about_alike, check_told_apart, outcome_in
 from jaxcert.tables._names import MOST_CONDITIONS, tells
 from jaxcert.tables._read import are_endings, how_set_aside, set_aside
-from jaxcert.tables._roles import Columns, Condition, Roles, check_column, parts_of
+from jaxcert.tables._roles import Columns, Roles, check_column
 from jaxcert.tables._sum_doubts import sums_up
 
 # Columns that are kept for the next look: each takes eight bytes a row.
@@ -122,8 +122,7 @@ def policies_in(table: Any, roles: Roles) -> list[str]:
 
 def condition(text: str, names: Sequence[Any]) -> Condition:
     """A condition on one of the columns of these names."""
-    known = {str(name): name for name in sorted(names, key=lambda name: -len(str(name)))}
-    found = parts_of(text, "|".join(map(re.escape, known)))
+    known, found = {str(name): name for name in names}, parts_of(text, names, other=None)
     if found is None:
         name, *rest = re.split(r"!=|=|\bin\b", text)
         check_column(name.strip(), names if rest else [name.strip()])
@@ -184,7 +183,9 @@ def _check_not_by_outcome(every: Rows, columns: Columns, name: Any, holds: np.nd
     """Raise ValueError if a condition on endings keeps the successful ones of the rows ``among`` all others."""
     if name in columns.of_task(every.names) and (left := np.flatnonzero(~holds)).size:
         among[left[every.at(left).labels(columns).each(sums_up)]] = False
-    outcomes = every.column(columns.of_value(every.names)[0]).each(as_number)[among]
+    of_trials = columns.of_value(every.names)
+    of_trials = of_trials if columns.is_wide(every.names) else of_trials[:1]  # or the second one counts trials
+    outcomes = np.mean([every.column(each).each(outcome_in) for each in of_trials], axis=0)[among]
     kept = holds[among]
     # A row without an outcome counts as a failure.
     left, taken = np.nan_to_num(outcomes[~kept], nan=-np.inf), outcomes[kept]

@@ -17,7 +17,7 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded, as_objects, coded, few_texts, pair_counts
 from jaxcert.tables._doubts import WORDS, Found, judge, listed, words_in
-from jaxcert.tables._entries import as_number, as_text, number_of, words_like
+from jaxcert.tables._entries import as_number, as_text, number_of, outcome_in, words_like
 from jaxcert.tables._names import MOST_CONDITIONS, lowered, says, stems_of, tells
 from jaxcert.tables._roles import Columns
 
@@ -185,7 +185,7 @@ def _may_number_trials(it: Beside) -> bool:
 def trials_aside(it: Beside) -> Found:
     """Trials are set aside, and not all of them count as failures."""
     aside = np.zeros(1, bool) if tells(it.column).apart else set_aside(it.name, it.entries)
-    outcomes = it.read.values[0].each(as_number) if aside.any() else aside
+    outcomes = np.max([each.each(outcome_in) for each in it.read.values], axis=0) if aside.any() else aside
     is_told = aside.any() and np.any(np.nan_to_num(outcomes[aside]) != 0)
     return how_set_aside(it.name, aside, outcomes, "counted as they are") if is_told else None
 

@@ -12,11 +12,10 @@ from jax.typing import DTypeLike
 from jaxcert._extras import import_extra
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import MOST, Histogram
-from jaxcert.tables._doubts import judge, tell, told_of
+from jaxcert.tables._doubts import judge, told_of
 from jaxcert.tables._entries import check_spelling
 from jaxcert.tables._files import in_file
-from jaxcert.tables._label_doubts import ask_about_labels, check_tasks
-from jaxcert.tables._names import name_several
+from jaxcert.tables._label_doubts import ask_about_files, ask_about_labels, check_tasks
 from jaxcert.tables._outcome_doubts import BY_NAME, Outcomes
 from jaxcert.tables._parts import Files
 from jaxcert.tables._returns import ReturnsFile, check_missing
@@ -99,8 +98,7 @@ def read_summary(
             judge(BY_NAME, Outcomes(layout.columns.value, values))
             ask_about_labels(found.tolist())
             check_tasks(found, None)
-        if name_several(files.digests):
-            tell("policies_in_files")
+        ask_about_files(files.digests, of_same_tasks=files.share_tasks)
     data = ReturnsFile(
         returns=tally.histogram(),
         where=None,

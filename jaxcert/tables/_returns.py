@@ -10,10 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from jaxcert.returns._labels import quoted_condition
+from jaxcert.returns._labels import Condition, parts_of, quoted_condition
 from jaxcert.returns._prepared import as_successes
 from jaxcert.tables._entries import closely, decoded, is_name
-from jaxcert.tables._roles import Columns, Condition, Roles, parts_of
+from jaxcert.tables._roles import Columns, Roles
 
 AT_RANDOM = (
     "certificates hold only if whether a rollout is missing does not depend on its outcome; otherwise count it as the "
@@ -21,10 +21,11 @@ AT_RANDOM = (
 )
 OF_COUNTS = "certificates hold only if the number of trials of a task does not depend on their outcomes"
 _USUAL = Roles()
-# What an address asks for, which may hold keys.
-_QUERY = re.compile(r"(://[^?#]*)[?#].*", re.DOTALL)
-# What stands before the last part of a path, and of an address with user and host; a home.
+# What an address asks for, which may hold keys; what stands before the last part of a path, and of an address with user
+# and host; a home.
+_QUERY = re.compile(r"(/[^?#;]*)[?#;].*", re.DOTALL)
 _PLACE = re.compile(r".*[/\\]|^\S+@[^\s:]+:|^~\S*$", re.DOTALL)
+_USER = re.compile(r"(?<=//)[^/]*@", re.DOTALL)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -176,7 +177,7 @@ class ReturnsFile(Returns):
     @property
     def told(self) -> str:
         """What to tell the reader of a result about the file; "" for one of jaxcert's."""
-        return self._told(lambda condition: f"where {quoted_condition(condition)}")
+        return self._told(lambda condition: f"where {quoted_condition(condition, self.names)}")
 
     @property
     def told_without_labels(self) -> str:
@@ -185,8 +186,9 @@ class ReturnsFile(Returns):
 
     def _told(self, shown: Callable[[str], str]) -> str:
         """What a tool's reader said; else the roles of the columns that were read, or the name of the array."""
+        picked = [*map(shown, self.roles.rows_picked)]
         if self.said or self.columns is None or self.folder is not None:
-            return self.said
+            return "; ".join(filter(None, [self.said, *picked]))
         tasks, trials = how_many(len(self.tasks), "task"), how_many(span(self.num_rollouts), "trial")
         if self.rows is not None:
             tasks += f" from {self.columns.task}"
@@ -196,20 +198,25 @@ class ReturnsFile(Returns):
                 tasks += f" in {len(sizes)} {kind} of {span(sizes)} from {self.roles.strata}"
             trials += "" if self.columns.trial is None or self.counted else f" from {self.columns.trial}"
         what = "success" if self.returns.dtype == bool and not self.roles.metric else "value"
-        told = [tasks, trials, f"{what} from {self.columns.value}", *map(shown, self.roles.rows_picked)]
-        count = self.num_unfinished
-        lost = f"; {count} without an outcome, counted as {self.unfinished:g}" if count else ""
-        return f"{', '.join(told)}{lost}"
+        told = ", ".join([tasks, trials, f"{what} from {self.columns.value}", *picked])
+        return "; ".join(filter(None, [told, told_unfinished(self.num_unfinished, self.unfinished)]))
 
     def _shown(self, condition: str) -> str:
         """A condition on the rows, for other readers."""
-        tasks = () if self.columns is None else self.columns.task.split(",")
-        found = parts_of(condition, "|".join([*map(re.escape, tasks), ".*(?=!=)", ".*?"]))
+        found = parts_of(condition, self.names, other=".*(?=!=)|.*?")
         name, sign, entries = found or Condition(condition, "!=", ())
-        if (of_tasks := label_tasks(entries, {name.strip()}, [self])) or sign == "!=":
-            return f"some {'tasks' if of_tasks else 'rows'} by {name.strip()}"
-        last_parts = ",".join(_PLACE.sub("", _QUERY.sub(r"\1", decoded(each))) for each in entries)
-        return f"where {quoted_condition(f'{name} {sign} {last_parts}')}"  # the certificate states it
+        other_labels = [*self.of_tasks.get(name := name.strip(), {}).values()]
+        has_one_each = len({*other_labels}) == len(other_labels) > 0  # as an alias
+        if (of_tasks := has_one_each or label_tasks(entries, {name}, [self])) or sign == "!=":
+            return f"some {'tasks' if of_tasks else 'rows'} by {name}"
+        last_parts = [_PLACE.sub("", _USER.sub("", _QUERY.sub(r"\1", decoded(each)))) for each in entries]
+        return f"where {Condition(name, sign, last_parts)}"  # the certificate states it
+
+    @property
+    def names(self) -> set[str]:
+        """The columns that are known by name."""
+        read = () if self.columns is None else (*self.columns.task.split(","), *self.columns[1:])
+        return {*filter(None, [*read, self.roles.policy, self.roles.strata]), *self.unread, *self.constant}
 
     @property
     def policy(self) -> str | None:
@@ -250,6 +257,11 @@ def names_of(data: Sequence[ReturnsFile]) -> list[str]:
         common = os.path.commonpath(paths)
         return [each.path.resolve().relative_to(common).as_posix() for each in data]
     return names
+
+
+def told_unfinished(count: int, unfinished: float | None) -> str:
+    """How many rollouts lack an outcome, and what they count as; empty for none."""
+    return f"{count} without an outcome, counted as {unfinished:g}" if count else ""
 
 
 def how_many(number: int | np.integer | str, noun: str) -> str:

@@ -1,11 +1,11 @@
 """Roles of the columns of a table: one value for every file, folder and frame; which are meant, and which may be."""
 
-import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxcert.returns._labels import parts_of
 from jaxcert.tables._doubts import WORDS, listed
 from jaxcert.tables._entries import as_seen, number_of, words_like
 from jaxcert.tables._names import check_no_curve, lowered
@@ -172,30 +172,9 @@ def check_column(name: str, names: Sequence[Any]) -> None:
 # --- which rows are read ----------------------------------------------------------------------------------------------
 
 
-class Condition(NamedTuple):
-    """A condition on rows: a column, a sign, and the entries that are meant."""
-
-    name: Any
-    sign: str
-    wanted: Sequence[str]
-
-    def meant(self, entries: Collection[str]) -> list[str]:
-        """The entries that are meant, without quotes around them unless these are part of an entry."""
-        return [each if each in entries else each.strip("\"'") for each in self.wanted]
-
-
 def conditions(where: str | Sequence[str]) -> tuple[str, ...]:
     """One condition or several."""
     return (where,) if isinstance(where, str) else tuple(where)
-
-
-def parts_of(condition: str, any_name: str = ".*?") -> Condition | None:
-    """The parts of a condition on a column whose name fits an expression; None for something else."""
-    match = re.fullmatch(rf"\s*?({any_name})\s*(!=|==?|\bin\b)\s*(.*)", condition, re.DOTALL)
-    if match is None:
-        return None
-    wanted = match[3].split(",") if match[2] == "in" else [match[3]]
-    return Condition(match[1], match[2], [*map(str.strip, wanted)])
 
 
 def checked(names: list[Any], roles: Roles, hint: str = "") -> Columns:

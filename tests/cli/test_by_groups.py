@@ -76,6 +76,7 @@ def test_groups_are_those_of_the_rows_that_are_read_and_each_has_to_reach_what_i
     told = "All 2 groups together: with confidence 0.94 | in each row of the tables by itself"
     out = run(f"BY --where 'category != office' --threshold 0.5,0.6 ~> {told}")
     assert "office" not in out.replace("category != office", "")
+    run("BY --where 'category != office' --threshold 0.5 --safety 0.6 ~> in each row of the tables by itself")
     run("BY --threshold 0.5 --require 0.5 !>\nBY --threshold 0.5 --require 0.5 --where 'category = kitchen'")
 
 

@@ -30,10 +30,14 @@ ASKED = {
         ("--sampled", "--threshold", 0.5),
         ("--suite", "--threshold", 0.5),
         ("--suite", "--threshold", 0.3, "--each-task"),
+        ("--suite", "--threshold", 0.3, "--each-task", "--by", "kind"),
         ("--sampled", "--mean"),
     ],
     "compare": [("--sampled", "--mean"), ("--suite", "--each-task", "--support", 0, 1, "--threshold", 0)],
 }
+
+
+HOSTS, KINDS = ("https://you:secret@gpu01.org", "bucket.org/m.pt?key=secret"), ("a != b", "c")
 
 
 @pytest.fixture(scope="module")
@@ -43,11 +47,14 @@ def private(tmp_path_factory):
     for name, share in (("a", 0.9), ("b", 0.4)):
         rows = [
             f"secret{i},{j},{'pass' if rng.random() < share else 'fail'},Secret Doe,secret@example.org,"
-            f"/home/secret/{i}-{j},Secret{i},s3://in/{i % 2}.usd?key=secret/of#mine"
+            f"/home/secret/{i}-{j},Secret{i},open Secret{i},{HOSTS[i % 2]},{KINDS[i % 2]},"
+            f"s3://in/{i % 2}.usd?key=secret/of#mine"
             for i in range(30)
             for j in range(5)
         ]
-        (folder / f"{name}.csv").write_text("\n".join(["task,trial,success,name,email,path,alias,world", *rows, ""]))
+        (folder / f"{name}.csv").write_text(
+            "\n".join(["task,trial,success,name,email,path,alias,prompt,host,kind,world", *rows, ""])
+        )
     return folder
 
 
@@ -73,7 +80,11 @@ def test_a_page_holds_no_returns_no_other_columns_and_names_only_on_request(priv
         ("path != /home/secret/3-1", "some rows by path"),
         ("path in /home/secret/1-1, /home/secret/2-1", "where path in 1-1, 2-1"),
         ("alias in Secret1, Secret2", "some tasks by alias"),
+        ("prompt in open Secret1, open Secret2", "some tasks by prompt"),
         ("world = s3://in/1.usd?key=secret/of#mine", "where world = 1.usd"),
+        ("host = https://you:secret@gpu01.org", "where host = gpu01.org"),
+        ("host = bucket.org/m.pt?key=secret", "where host = m.pt"),
+        ("kind = a != b", 'where kind = "a != b"'),
     ],
 )
 def test_a_page_names_neither_tasks_nor_what_a_condition_leaves_out(private, tmp_path, where, shown):
@@ -82,7 +93,7 @@ def test_a_page_names_neither_tasks_nor_what_a_condition_leaves_out(private, tmp
     status, _, err = command("certify", private / "a.csv", *asked)
     assert status == 0, err
     assert "secret" not in path.read_text().lower()
-    assert shown in path.read_text()
+    assert shown in html.unescape(path.read_text())
 
 
 def test_a_page_shows_neither_paths_nor_what_a_file_says_of_its_origin(there):
@@ -130,9 +141,24 @@ def test_the_command_shown_verifies(tmp_path, monkeypatch):
     assert "<pre>jaxcert verify" not in page(tmp_path, "./-a b.csv", *options[:-3], "--force")
 
 
+def test_a_page_of_groups_says_what_its_sentences_do_not_cover(there):
+    table("g.csv", "task,room,trial,success", [(f"q{i}x", i % 2, j, 1) for i in range(12) for j in range(30)])
+    session("""
+        ASKED --question episode --report e.html
+        ASKED --suite --each-task --report t.html
+        ASKED --suite --each-task --report n.html --tasks-in-report
+    """, ASKED="certify g.csv --threshold 0.5 --delta 0.05 --by room")  # fmt: skip
+    episode, places, labels = (" ".join((there / f"{name}.html").read_text().split()) for name in "etn")
+    assert "or about a given task" in episode
+    assert "or about tasks that are not in the list, or a single episode" in places
+    assert "on tasks 0, 1, 2, 3, 4, 5 (6 of 6)" in places
+    assert "on q0x, q2x, q4x, q6x, q8x, q10x (6 of 6)" in labels
+
+
 def test_strata_that_are_tasks_are_shown_on_request_alone(there):
-    rows = [(f"q{i}", f"q{i}", f"Q{i}", i, i, i % 2, j, int((i + j) % 4 > 0)) for i in range(6) for j in range(8)]
-    table("g.csv", "task,same,shouted,number,copy,room,trial,success", rows)
+    labels = [(f"q{i}", f"q{i}", f"Q{i}", f"open {i}", i, i, i % 2) for i in range(6)]
+    rows = [(*of, j, int((i + j) % 4 > 0)) for i, of in enumerate(labels) for j in range(8)]
+    table("g.csv", "task,same,shouted,prompt,number,copy,room,trial,success", rows)
     told = "groups or strata are labels of tasks or parts of them, which a page shows with --tasks-in-report alone"
     session(f"""
         ASKED --strata task --report q.html => {told}
@@ -140,6 +166,7 @@ def test_strata_that_are_tasks_are_shown_on_request_alone(there):
         ASKED --task room,task --strata task --report q.html => {told}
         ASKED --by same --report q.html => {told}
         ASKED --by shouted --report q.html => {told}
+        ASKED --by prompt --report q.html => {told}
         ASKED --task number --strata copy --report q.html => {told}
         ASKED --task room,task --strata same --report q.html => {told}
         ASKED --strata task --report q.html --tasks-in-report

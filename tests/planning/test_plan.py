@@ -103,5 +103,6 @@ def test_of_more_rollouts_than_a_pilot_has_it_is_unknown_what_if_its_tasks_were_
     pilot = 1.9 * (np.random.default_rng(0).random((60, 3)) < 0.9)
     asked = {"support": (0, 2), "delta": 0.05, "threshold": 1.767, "safety": 0.3, "designs": ("betting",)}
     found = plan(pilot, **asked, max_rollouts=60)
-    assert "is unknown for more rollouts of a task than the pilot has" in found.notice
+    assert "which cannot tell for more rollouts of a task than it has: the power may be far less" in found.notice
+    assert "unknown for more rollouts than the pilot has, whose power is a guess" in str(found)
     assert all(np.isnan(each.pessimistic) == (each.num_rollouts > 3) for each in found.designs)

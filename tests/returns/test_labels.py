@@ -53,7 +53,9 @@ def test_no_name_makes_a_line_of_its_own():
         ("kind = flat", "kind = flat"),
         ("kind=flat", "kind = flat"),
         ("kind = flat; all pass", 'kind = "flat; all pass"'),
-        ("my kind != a = b", '"my kind != a" = b'),
+        ("my kind != a = b", '"my kind" != "a = b"'),
+        ("plug-in = 3", "plug-in = 3"),
+        ("kind in mug in sink, x = y", 'kind in "mug in sink", "x = y"'),
         ("kind in a, b c", 'kind in a, "b c"'),
         ("kind = ", 'kind = ""'),
         ("neither", "neither"),
@@ -61,6 +63,20 @@ def test_no_name_makes_a_line_of_its_own():
 )
 def test_column_and_entries_of_a_condition_are_names(condition, seen):
     assert quoted_condition(condition) == seen
+
+
+def test_the_name_of_a_column_that_is_known_ends_it():
+    for name in ("my kind != a", "time in s", "plug in"):
+        assert quoted_condition(f"{name} = b", ["time", name, "plug"]) == f'"{name}" = b'
+    assert quoted_condition("kind = x != y", ["kind"]) == 'kind = "x != y"'
+
+
+def test_metrics_that_a_sentence_shows_alike_are_refused():
+    limit = at_least(0.5)
+    with pytest.raises(ValueError, match="a sentence shows two alike"):
+        certify_requirements(
+            {name: np.ones((3, 2), bool) for name in ('a"b', "a'b")}, {'a"b': limit, "a'b": limit}, delta=0.1
+        )
 
 
 ODD = "a\nWith confidence 1: all tasks pass."

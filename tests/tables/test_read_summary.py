@@ -261,13 +261,13 @@ def test_files_of_another_layout_are_refused(tmp_path, other, words):
 
 
 def test_widths_of_numbers_and_categories_do_not_matter(tmp_path):
-    saved(tmp_path, "a.parquet", {"task": np.array([7, 8], np.int16), "score": np.array([0.5, 1], np.float16)})
-    saved(tmp_path, "b.parquet", {"task": np.array([8, 7], np.uint64), "score": np.array([0, 1], np.int8)})
+    saved(tmp_path, "0.parquet", {"task": np.array([7, 8], np.int16), "score": np.array([0.5, 1], np.float16)})
+    saved(tmp_path, "1.parquet", {"task": np.array([8, 7], np.uint64), "score": np.array([0, 1], np.int8)})
     data = read_summary(tmp_path, support=(0, 1), num_bins=2)
     assert data.tasks.tolist() == [7, 8]
     np.testing.assert_array_equal(data.returns.counts, [[0, 1, 1], [1, 0, 1]])
-    saved(tmp_path / "text", "a.parquet", {"task": pa.array(["x", "y", "x"]).dictionary_encode(), "score": [0.5] * 3})
-    saved(tmp_path / "text", "b.parquet", {"task": pa.array(["y"], pa.large_string()), "score": [0.25]})
+    saved(tmp_path / "text", "0.parquet", {"task": pa.array(["x", "y", "x"]).dictionary_encode(), "score": [0.5] * 3})
+    saved(tmp_path / "text", "1.parquet", {"task": pa.array(["y"], pa.large_string()), "score": [0.25]})
     data = read_summary(tmp_path / "text", support=(0, 1), num_bins=4)
     assert data.tasks.tolist() == ["x", "y"]
     assert data.num_rollouts.tolist() == [2, 2]
@@ -321,6 +321,28 @@ def test_labels_of_a_folder_are_asked_about_as_in_a_single_table(tmp_path, words
     for i, label in enumerate(LABELS[words]):
         saved(tmp_path, f"{i}.parquet", {"task": [label] * 2, "success": [True, i > 1]})
     refused(tmp_path, words, support=None, strict=True)
+
+
+UUIDS = "2f1ea1b0-1111-4222-8333-944445555666", "3a1ea1b0-1111-4222-8333-944445555666"
+OF_POLICIES = ["ckpt_1000 ckpt_2000", "baseline ours", "control treatment", "1000 2000", "epoch=1 epoch=2"]
+OF_TRIALS = ["part-0 part-1", "train-00000-of-00002 train-00001-of-00002", "seed_0 seed_1", "0-{}-c0 1-{}-c0"]
+
+
+@pytest.mark.parametrize("names", [*OF_POLICIES, "policy_a policy_b", *(each.format(*UUIDS) for each in OF_TRIALS)])
+def test_files_of_the_same_tasks_that_are_named_after_policies_are_told(tmp_path, names):
+    for name in names.split():
+        won = [name == names.split()[0], True, True, len(name) > 6]
+        saved(tmp_path, f"{name}.parquet", {"task": ["pick", "push"] * 2, "success": won})
+    if names in OF_POLICIES or "policy" in names:
+        refused(tmp_path, "its files are named as", support=None, strict=True)
+    else:
+        assert read_summary(tmp_path, strict=True).num_rollouts.tolist() == [2 * len(names.split())] * 2
+
+
+def test_files_of_other_tasks_may_have_any_name(tmp_path):
+    for name, tasks in (("ckpt_1000", ["pick", "push"]), ("ckpt_2000", ["open", "shut"])):
+        saved(tmp_path, f"{name}.parquet", {"task": tasks, "success": [True, False]})
+    assert read_summary(tmp_path, strict=True).num_rollouts.tolist() == [1] * 4
 
 
 def test_advice_on_a_folder_names_no_options_for_rows(tmp_path):

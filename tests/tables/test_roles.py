@@ -200,6 +200,7 @@ GOOD = 'name = "a tool of mine"\nrecords = "tasks.*"\ntask = "id"\ncounts = ["wo
         (GOOD.replace('["won", "of"]', '"won"'), "has 'won' as counts; expected a list of texts"),
         (GOOD.replace('"id"', '"$3"'), "the recipe names '$3'"),
         (GOOD.replace("name", "title"), "has the entry 'title'"),
+        (GOOD.replace("a tool", "a\\ntool"), "a recipe says 'a\\ntool of mine'; expected names of printable"),
         (GOOD.replace("=", ""), "cannot be read as TOML"),
         (GOOD + "unfinished = 2026-01-01", "cannot be read as TOML of texts"),
         (GOOD.replace('"won"', "5"), "has 5 in counts; expected texts alone"),

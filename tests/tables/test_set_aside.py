@@ -86,3 +86,17 @@ def test_those_that_count_as_failures_are_on_the_safe_side(tmp_path):
     assert command("certify", path, *ASK, *strict).status == 0
     lost = table(tmp_path / "u.csv", won=np.where(SET, "", np.where(WON, "yes", "no")), intervention=SET)
     assert command("certify", lost, *ASK, *strict, "--unfinished", 0).status == 0
+
+
+@pytest.mark.parametrize(("value", "outcomes"), [("r", ("3/10", "9/10")), ("s0,s1", ((0, 0), (0, 1)))])
+def test_counts_and_rows_of_several_trials_are_looked_at_as_well(tmp_path, value, outcomes):
+    """Some of the trials with help, or of those that ended well, succeed; in the first column none of them does."""
+    path, is_won = tmp_path / "t.csv", np.random.default_rng(0).random(30) < 0.7
+    rows = pd.DataFrame([np.atleast_1d(outcomes[int(won)]) for won in is_won], columns=value.split(","))
+    beside = {"task": [f"q{i}x" for i in range(30)], "assisted": is_won, "status": np.where(is_won, "ok", "crashed")}
+    rows.assign(**beside).to_csv(path, index=False)
+    asked = ("certify", path, *ASK, "--value", value, "--strict", "--ignore", "assisted", "--ignore", "status")
+    count = f"sets {is_won.sum()} of 30 trials aside"
+    assert f"column 'assisted' {count}" in refused(*asked)
+    pd.read_csv(path).drop(columns="assisted").to_csv(path, index=False)
+    assert "not chosen by their outcome" in refused(*asked, "--where", "status = ok")

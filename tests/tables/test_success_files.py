@@ -1,5 +1,6 @@
 """Successes and failures in files, frames, lists and labelled arrays: type bool, or words."""
 
+import numpy as np
 import pytest
 
 from jaxcert.tables import read_returns
@@ -84,3 +85,23 @@ def test_rows_of_several_trials_that_were_read_twice_are_refused(tmp_path):
     path.write_text("task,trial,s0,s1\na,0,1,1\na,1,1,0\nb,0,1,1\nb,1,0,1\n")
     with pytest.raises(ValueError, match="column 'task' is given twice"):
         read_returns(path, task="task,task", value="s0")
+
+
+def test_rows_of_several_trials_that_are_of_two_policies_are_refused(tmp_path):
+    """Told apart by a column in the role of the trial, or by none, as blocks of a sheet are."""
+    path, outcomes = tmp_path / "t.csv", np.random.default_rng(0).integers(0, 2, (2, 9, 3)).tolist()
+    for name, labels, said in (
+        ("run", ("ckpt_1000", "ckpt_2000"), "labels of trials are such as 'ckpt_1000'"),
+        ("policy", ("pi0", "openvla"), "rows of the same task differ in column 'policy'"),
+        ("arm", ("0", "1"), "rows of the same task differ in column 'arm'"),
+        ("", ("", ""), "has no column episode_id, and several rows of a task"),
+    ):
+        rows = [
+            ",".join(map(str, [f"q{i}", *[label] * bool(name), *row]))
+            for label, of in zip(labels, outcomes, strict=True)
+            for i, row in enumerate(of)
+        ]
+        path.write_text("\n".join([",".join(filter(None, ["task", name, "s0", "s1", "s2"])), *rows, ""]))
+        with pytest.raises(ValueError, match=said):
+            read_returns(path, value="s0,s1,s2", trial=name or "episode_id", strict=True)
+    assert read_returns(path, value="s0,s1,s2", trial=None).returns.shape == (9, 6)

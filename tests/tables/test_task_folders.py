@@ -274,6 +274,17 @@ def test_a_table_of_a_folder_that_may_be_cut_is_told(tmp_path):
         assert read_returns(tmp_path, task="{task}.csv").returns.shape == (2, 2)
 
 
+def test_rows_that_are_picked_of_a_folder_are_told(tmp_path):
+    """On a page, too: else the statement would seem to be of all rows."""
+    for name in "abc":
+        rows = "".join(f"{i},{'new' if i % 2 else 'old'},{'error' if i == 1 else 1}\n" for i in range(6))
+        (tmp_path / f"{name}.csv").write_text(f"trial,agent,success\n{rows}")
+    found = read_returns(tmp_path, task="{task}.csv", policy="agent", only="new", where="trial != 5", unfinished=0)
+    told = "read from 3 tables: 3 tasks, value success; 3 without an outcome, counted as 0"
+    assert found.told == f"{told}; where trial != 5; where agent = new"
+    assert found.told_without_labels == f"{told}; some rows by trial; where agent = new"
+
+
 @pytest.mark.parametrize("suffix", ["csv", "tsv"])
 def test_a_file_without_rows_leaves_no_task_out(tmp_path, suffix):
     mark = {"csv": ",", "tsv": "\t"}[suffix]

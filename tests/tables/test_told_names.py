@@ -114,7 +114,7 @@ COST, ATTEMPTS, PARTS = "is a cost by its name", "of several attempts each", "wh
 ROLES = {
     COST: "exit_code exitcode returncode exit_status rc errno killed rejected collisions/trials num_crashes/episodes",
     ATTEMPTS: "pass@5 maj@8 best_of_8 pass^4 success_at_k maj@8/n",
-    PARTS: "won/num_steps won/tests_total won/subgoals won/num_tests",
+    PARTS: "won/num_steps won/tests_total won/subgoals won/num_tests subgoals_done/total",
     "": "pass@1 pass_at_1 no_collision/trials collision_free/trials won/test_episodes won/n no_crash/rollouts acc,none",
 }
 
@@ -131,6 +131,12 @@ def test_each_name_in_a_role_of_outcomes_is_looked_at(tmp_path, said, names):
         return
     assert said in refused(*asked, "--strict")
     assert said in command(*asked).err
+
+
+@pytest.mark.parametrize("name", ["subgoals", "subtasks_done", "checks_passed"])
+def test_parts_of_a_trial_that_are_written_as_counts_are_told(tmp_path, name):
+    pd.DataFrame({"task": [f"t{i}x" for i in range(40)], name: ["3/5", "5/5"] * 20}).to_csv(tmp_path / "t.csv")
+    assert PARTS in refused("certify", tmp_path / "t.csv", *ASK, "--value", name, "--strict")
 
 
 def test_policies_that_differ_in_spelling_are_asked_about(tmp_path):

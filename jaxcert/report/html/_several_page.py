@@ -33,7 +33,7 @@ def write_several(path: str | PathLike[str], found: Several, *, title: str | Non
         picture=None if first.takes("tasks") else svg_of(draw_intervals, found.intervals, **found.axis),
         caption=f"{_DOTS} {found.caption}".rstrip(),
         settings={"confidence": confidence_of(found.delta), **found.settings},
-        not_about="a single task or episode",
+        not_about=found.not_about,
         check="With the certificate file and the returns, this computes every number again and says what differs",
         origins=origins_of(found.names, found.data),
         **how,

@@ -15,7 +15,7 @@ from jaxcert.tables._files import content_of, in_file
 from jaxcert.tables._label_doubts import ask_about_trials_of
 from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, stems_of, tells
 from jaxcert.tables._outcomes import as_totals
-from jaxcert.tables._returns import Returns, how_many
+from jaxcert.tables._returns import Returns, how_many, told_unfinished
 from jaxcert.tables._roles import Columns, Roles
 from jaxcert.tables._sum_doubts import sums_up
 from jaxcert.tables.formats._found_rollouts import Content, Format, kind_of
@@ -63,6 +63,7 @@ def read_folder(
     told = [f"read from {how_many(len(tables), 'table')}: {tasks}, {value}"]
     if kind is not None:
         told = [f"read as {kind.name}: {len(tables)} files of {tasks}, {value}", kind.remark]
+    told.append(told_unfinished(found.num_unfinished, roles.unfinished))
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
     usual = columns._replace(task="")  # no pattern is read unnamed
     said = {"columns": columns, "usual_columns": usual, "said": "; ".join(filter(None, told))}

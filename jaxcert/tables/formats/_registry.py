@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from jaxcert.returns._labels import check_printable
 from jaxcert.tables._doubts import data_of
 from jaxcert.tables._files import in_file, parsed
 from jaxcert.tables._returns import Returns
@@ -100,4 +101,5 @@ def recipe_of(line: str) -> Recipe:
         raise ValueError("lacks its name, or has not one of records and lists; expected them")
     if not (given.get("values") or given.get("counts") or given.get("lists")):
         raise ValueError("lacks values; expected the fields of outcomes, such as values = {success = 'ok'}")
+    check_printable("a recipe says", [given["name"], given.get("remark", "")])
     return _recipe(given)
