@@ -16,10 +16,10 @@ from jaxcert.tables._names import check_columns_of_trials, may_tell_tasks, tells
 from jaxcert.tables._outcome_doubts import check_outcomes
 from jaxcert.tables._outcomes import as_counts, outcomes_of_rows
 from jaxcert.tables._picked_rows import Rows, picked_rows, rows_of
-from jaxcert.tables._read import Beside, Read, check_beside
+from jaxcert.tables._read import Beside, Read
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Columns, Roles, check_column, checked
-from jaxcert.tables._sum_doubts import check_labels_of, mean
+from jaxcert.tables._sum_doubts import check_rows, mean
 
 
 def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
@@ -92,38 +92,22 @@ def _trials(rows: Rows, columns: Columns, task: Coded) -> Coded | None:
     return None
 
 
-def check_rows(read: Read) -> None:
-    """Check that rows are trials of one policy, by the columns that are not read, and sum up no others."""
-    check_beside(read)
-    check_labels_of(read)
-
-
-def arrange(
-    read: Read,
-    value: Coded,
-    roles: Roles,
-    *,
-    counted: bool = False,
-    lacking: np.ndarray | None = None,
-    support: Any = None,
-) -> Returns:
+def arrange(read: Read, value: Coded, roles: Roles, **known: Any) -> Returns:
     """The returns of rows; tasks in the order in which they first appear, a task's rollouts in the order of rows.
 
-    ``counted``, ``lacking`` and ``support`` are as in ``outcomes_of_rows``. A row may hold several values, one after
-    another.
+    What is ``known`` of the values is as in ``outcomes_of_rows``. A row may hold several values, one after another.
     """
     names, labels = read.columns, read.task.entries
     check_spelling(labels, f"column {names.task} holds")
-    how = {"counted": counted, "unfinished": roles.unfinished, "lacking": lacking, "support": support}
-    of_rows, totals, count = outcomes_of_rows(value, names.value, **how)
+    of_rows, totals, count = outcomes_of_rows(value, names.value, unfinished=roles.unfinished, **known)
     each = len(value.places) // len(read.task.places)
     tasks, trial = read.task.repeated(each), read.trial and read.trial.repeated(each)
     as_values = dataclasses.replace(read, task=tasks, trial=trial)
     check_outcomes(names.value, totals, of_rows, as_values, metric=roles.metric)
     found = padded(tasks.places[of_rows], totals, labels)
     is_counted = len(of_rows) > len(tasks.places)
-    known = {"unread": read.unread, "constant": read.constant, "counted": is_counted, "num_unfinished": count}
-    return dataclasses.replace(found, rows=_numbered(found.rows, of_rows) if is_counted else found.rows, **known)
+    told = {"unread": read.unread, "constant": read.constant, "counted": is_counted, "num_unfinished": count}
+    return dataclasses.replace(found, rows=_numbered(found.rows, of_rows) if is_counted else found.rows, **told)
 
 
 def padded(tasks: np.ndarray, totals: np.ndarray, labels: np.ndarray) -> Returns:

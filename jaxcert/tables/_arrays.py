@@ -1,9 +1,10 @@
 """Arrays in `.npz` files: nothing is ever unpickled, and damage of any kind is a ValueError in words."""
 
+import contextlib
 import io
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import cast
 
 import numpy as np
@@ -22,14 +23,23 @@ def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] |
         members = members_of(archive)
         wanted = members if others is None else [name for name in members if name in (*required, *others)]
         arrays = {name: _array(archive, members[name], name) for name in wanted}
-    _check_names([*members], required)
+    for name in (name for name in required if name not in members):
+        found = ", ".join(repr(other[:40]) for other in [*members][:8]) or "no array at all"
+        raise ValueError(
+            f"has no array {name!r}, found {found}; expected one of that name, as np.savez({name}=...) writes"
+        )
     return arrays
 
 
-def array_names(content: bytes) -> list[str]:
-    """The names of the arrays of an `.npz` file, none of which is read."""
+def other_arrays(content: bytes, read: Collection[str | None]) -> dict[str, np.ndarray | None]:
+    """The arrays of an `.npz` file that are not ``read`` elsewhere; None for a damaged one, or one that is pickled."""
     with damage_told("an .npz file"), zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return [*members_of(archive)]
+        members = members_of(archive)
+        found: dict[str, np.ndarray | None] = dict.fromkeys(name for name in members if name not in read)
+        for name in found:
+            with contextlib.suppress(ValueError), damage_told("an .npz file"):
+                found[name] = _array(archive, members[name], name)
+    return found
 
 
 def whole_array(file: io.BufferedIOBase) -> np.ndarray:
@@ -41,15 +51,6 @@ def whole_array(file: io.BufferedIOBase) -> np.ndarray:
     if file.read(1):
         raise SaidError("goes on after its array, damaged; expected one array")
     return array
-
-
-def _check_names(found: Sequence[str], required: Iterable[str]) -> None:
-    for name in required:
-        if name not in found:
-            listed = ", ".join(repr(other[:40]) for other in found[:8]) or "no array at all"
-            raise ValueError(
-                f"has no array {name!r}, found {listed}; expected one of that name, as np.savez({name}=...) writes"
-            )
 
 
 def members_of(archive: zipfile.ZipFile, what: str = "arrays") -> dict[str, zipfile.ZipInfo]:

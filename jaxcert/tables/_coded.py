@@ -52,12 +52,13 @@ class Coded(NamedTuple):
         """Each row so many times, one after another."""
         return self if times == 1 else Coded(self.entries, np.repeat(self.places, times))
 
-    def check(self, wrong: Any, name: Any, expected: str) -> None:
+    def check(self, wrong: Any, name: Any, expected: str | Callable[[Any], str]) -> None:
         """Raise ValueError that names the first row whose entry is ``wrong``; the first row, after a header, is 1."""
         if np.any(wrong):
             row = int(np.argmax(np.asarray(wrong)[self.places]))
             entry = self.listed()[self.places[row]]
-            raise ValueError(f"row {row + 1}: {name} is {shown(entry)}, expected {expected}")
+            told = expected if isinstance(expected, str) else expected(entry)
+            raise ValueError(f"row {row + 1}: {name} is {shown(entry)}, expected {told}")
 
 
 def coded(column: np.ndarray) -> Coded:
@@ -65,9 +66,7 @@ def coded(column: np.ndarray) -> Coded:
     if column.dtype != object:
         entries, first, places = np.unique(column, return_index=True, return_inverse=True)
         order = np.argsort(first)
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
-        return Coded(entries[order], rank[places.reshape(-1)])
+        return Coded(entries[order], np.argsort(order)[places.reshape(-1)])
     listed = column.tolist()
     try:
         places = _numbered(listed)
@@ -158,9 +157,7 @@ def pair_counts(one: Coded, other: Coded) -> np.ndarray:
 
 
 def crossing(one: Coded, other: Coded) -> float:
-    """How far entries are crossed: 0 if the entries of one column determine those of the other, 1 if all pairs
-    occur.
-    """
+    """How far entries are crossed: 0 if those of one column determine those of the other, 1 if all pairs occur."""
     least, most = sorted((len(one.entries), len(other.entries)))
     num_pairs = len(pair_counts(one, other))
     return (num_pairs - most) / ((least - 1) * most) if least > 1 else 0.0

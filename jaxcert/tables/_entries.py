@@ -120,10 +120,8 @@ _QUOTES = re.compile(r"[\"'`\u00ab\u00b4\u00bb\u2018-\u201f\u2032-\u2036\u2039\u
 _QUOTED, _FINAL = re.compile(r"'(?<!\w')([^']*)'(?!\w)"), re.compile(r"[.!?,;:\u3002]+(?=\W*$)")
 # Dashes of all kinds, blanks and underscores; and which of them stand beside no number, as in 1 12 and -1 they do.
 _SEPARATOR = r"[\s_\u2010-\u2015\u2043\u2212-]++"
-_SEPARATORS, _NO_SIGNS = (
-    re.compile(_SEPARATOR),
-    re.compile(rf"(?<![0-9]){_SEPARATOR}(?![0-9])|\s++(?![0-9])|(?<![0-9])\s+"),
-)
+_SEPARATORS = re.compile(_SEPARATOR)
+_NO_SIGNS = re.compile(rf"(?<![0-9]){_SEPARATOR}(?![0-9])|\s++(?![0-9])|(?<![0-9])\s+")
 _ZEROS = re.compile("(?<![0-9.])0+(?=[0-9])")
 _BRACKETS, _JOINTS = re.compile(r"(?<![0-9])[][(){}]+|[][(){}]+(?![0-9])"), re.compile("(?<![0-9])[_:,;|]+(?![0-9])")
 _MARKS = re.compile("[\u0300-\u036f\u0653-\u0655]")  # accents

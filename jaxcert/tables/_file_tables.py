@@ -13,8 +13,8 @@ from jaxcert._extras import import_extra
 from jaxcert.tables._coded import plain_type
 from jaxcert.tables._doubts import tell
 from jaxcert.tables._entries import check_spelled_once
-from jaxcert.tables._files import damage_told, parsed
-from jaxcert.tables._json_records import BY_RECORDS, records_in
+from jaxcert.tables._files import damage_told
+from jaxcert.tables._json_records import BY_RECORDS, json_value, objects_of_lines, records_in
 from jaxcert.tables._names import tells
 from jaxcert.tables._picked_rows import conditions_in
 from jaxcert.tables._roles import Roles, checked
@@ -124,19 +124,8 @@ def json_lines_table(content: bytes, roles: Roles) -> Any:
     return _table_of(objects_of_lines(content), roles)
 
 
-def objects_of_lines(content: bytes, most: int | None = None) -> list[dict[str, Any]]:
-    """The object in each of the lines, or in so many."""
-    lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n", -1 if most is None else most)
-    found = [(line, json_value(line, "JSON Lines")) for line in lines[:most] if line.strip()]
-    if wrong := next((line for line, value in found if not isinstance(value, dict)), None):
-        raise ValueError(f"has the line {wrong[:40]!r}; expected an object in each line")
-    return [value for _, value in found]
-
-
 def _plain_table(content: bytes, head: list[dict[str, Any]]) -> Any:
-    """Parse the rows by pyarrow, which is ten times as fast; None unless each field has one plain type, that of the
-    head.
-    """
+    """The rows by pyarrow, which is ten times as fast; None unless each field has one plain type, as in the head."""
     pa, reader = import_extra("pyarrow", "io"), import_extra("pyarrow.json", "io")
     plain = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string(), type(None): pa.string()}
     kinds: dict[str, set[type]] = {}
@@ -151,12 +140,6 @@ def _plain_table(content: bytes, head: list[dict[str, Any]]) -> Any:
     with contextlib.suppress(pa.ArrowException):
         return reader.read_json(pa.BufferReader(content), reading, parsing)
     return None
-
-
-def json_value(text: bytes, kind: str = "JSON") -> Any:
-    """The value of JSON, in which no object has a name twice; damage in words."""
-    with damage_told(kind):
-        return parsed(text)
 
 
 def json_table(content: bytes, roles: Roles) -> Any:

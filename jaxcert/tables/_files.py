@@ -45,12 +45,8 @@ def _check_kind(path: Path, expected: str) -> None:
 def write_whole(path: str | os.PathLike[str], content: bytes | str, *, replace: bool = True) -> None:
     """Write `content` as `whole_file` does."""
     with whole_file(path, replace=replace) as file:
-        file.write(in_utf8(content) if isinstance(content, str) else content)
-
-
-def in_utf8(text: str) -> bytes:
-    """The text as a file holds it: names of files that are not in UTF-8 are escaped."""
-    return text.encode("utf-8", "backslashreplace")
+        # Names of files that are not in UTF-8 are escaped.
+        file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
 
 
 def _move_to_free(temporary: Path, target: Path) -> None:
@@ -103,12 +99,16 @@ def lock_of(path: Path) -> Any:
 
 
 def check_suffix(path: str | os.PathLike[str], suffixes: Collection[str]) -> str:
-    """The suffix of the path in lower case, if it is one of these, which may be double ones such as `.csv.gz`."""
-    name = Path(path).name.lower()
-    for suffix in suffixes:
-        if name.endswith(suffix) and len(name) > len(suffix):
-            return suffix
+    """The suffix of the path in lower case, or a ValueError if it is none of these."""
+    if found := suffix_of(path, suffixes):
+        return found
     raise ValueError(f"{path}: suffix {Path(path).suffix!r}, expected one of {', '.join(suffixes)}")
+
+
+def suffix_of(path: str | os.PathLike[str], suffixes: Collection[str]) -> str | None:
+    """That of these which the path has, in upper or lower case; they may be double ones such as `.csv.gz`."""
+    name = Path(path).name.lower()
+    return next((suffix for suffix in suffixes if name.endswith(suffix) and name != suffix), None)
 
 
 # --- reading ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The fields of JSON, each of the expected type or an error with the place; and the records of a file."""
+"""The values and fields of JSON, each of the expected type or an error with the place; and the records of a file."""
 
 import hashlib
 import json
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from jaxcert.tables._doubts import listed
 from jaxcert.tables._entries import number_of
+from jaxcert.tables._files import damage_told, parsed
 from jaxcert.tables._names import tells
 
 _MOST_FIELDS, _LONGEST = 40, 200  # of an object around records; of what is written in short
@@ -26,10 +27,23 @@ _KINDS: dict[Any, tuple[Any, str]] = {
 }
 
 
+def json_value(text: bytes, kind: str = "JSON") -> Any:
+    """The value of JSON, in which no object has a name twice; damage in words."""
+    with damage_told(kind):
+        return parsed(text)
+
+
+def objects_of_lines(content: bytes, most: int | None = None) -> list[dict[str, Any]]:
+    """The object in each of the lines, or in so many."""
+    lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n", -1 if most is None else most)
+    found = [(line, json_value(line, "JSON Lines")) for line in lines[:most] if line.strip()]
+    if wrong := next((line for line, value in found if not isinstance(value, dict)), None):
+        raise ValueError(f"has the line {wrong[:40]!r}; expected an object in each line")
+    return [value for _, value in found]
+
+
 class Place(NamedTuple):
-    """A value and its place in a file, for messages such as "trials[0] has no field 'score'"; the whole file has no
-    name.
-    """
+    """A value and its place in a file, for messages such as "trials[0] has no field 'score'"; the file has none."""
 
     value: Any
     name: str = ""

@@ -144,19 +144,19 @@ def _are_crossed(one: np.ndarray, other: np.ndarray) -> bool:
 def ask_about_labels_of(read: Read, label: Callable[[Columns], Coded], parts: Sequence[Any]) -> None:
     """Warn of labels of tasks by themselves and by their rows; ``label`` joins columns, of which ``parts`` are read."""
     if len(parts) > 1:
-        ask_about_parts(read.columns, parts, label)
+        _ask_about_parts(read, parts, label)
     else:
-        judge((tell_more,), Labels(read.task.listed()))
+        ask_about_labels(read.task.listed())
     if 2 < len(read.task.entries) == len(read.task.places):  # they number the rows
         judge((marks_of_trials, labels_of_rows), read)
 
 
-def ask_about_parts(columns: Columns, parts: Sequence[Any], label: Callable[[Columns], Coded]) -> None:
+def _ask_about_parts(read: Read, parts: Sequence[Any], label: Callable[[Columns], Coded]) -> None:
     """Warn of a label of several columns if one of them may vary from trial to trial; ``label`` joins some columns."""
-    whole = label(columns)
+    whole = read.task
     for part in () if all(tells(part).place and not words_in(part) & WORDS.groups for part in parts) else parts[::-1]:
         rest = ",".join(str(each) for each in parts if each != part)
-        entries, others = (label(columns._replace(task=each)) for each in (part, rest))
+        entries, others = (label(read.columns._replace(task=each)) for each in (part, rest))
         told, repeats = tells(part), 2 * len(others.entries) <= len(whole.places)
         groups = [numbered for name, numbered in ((part, others), (rest, entries)) if words_in(name) & WORDS.groups]
         are_anew = len(parts) == 2 and any(each.are_whole for each in groups)

@@ -64,10 +64,10 @@ def tells(name: Any) -> Tells:
 _tells = functools.lru_cache(2**12)(Tells)
 
 
-def says(text: Any, words: set[str], beside: set[str] = WORDS.beside_aside) -> bool:
+def says(text: Any, words: set[str]) -> bool:
     """Whether a name or an entry has one of these words, such as ``ASIDE``, and no word for something else."""
     found = words_in(str(text).rsplit(".", 1)[-1])
-    return bool(found & words) and found <= words | beside
+    return bool(found & words) and found <= words | WORDS.beside_aside
 
 
 def may_tell_tasks(name: Any, *, several: bool) -> bool:

@@ -29,18 +29,14 @@ class Outcomes(NamedTuple):
         """The name of each column, of successes and of trials, or of each trial of a row."""
         return re.split("[/,]", self.name)
 
-    @property
-    def are_coins(self) -> bool:
-        """Whether all of them are 0 or 1."""
-        return bool(np.all((self.returns == 0) | (self.returns == 1)))
-
 
 # --- senses, by each name: costs, columns whose yes is a failure, and outcomes of several attempts --------------------
 
 
 def failures(it: Outcomes) -> Found:
     """Zeros and ones, of which a one is a failure: incorrect, or not_solved."""
-    return it.are_coins and any(_told_by(name)[0] for name in it.names)
+    are_coins = np.all((it.returns == 0) | (it.returns == 1))
+    return bool(are_coins) and any(_told_by(name)[0] for name in it.names)
 
 
 def costs(it: Outcomes) -> Found:

@@ -118,9 +118,7 @@ def as_totals(column: Coded, name: str) -> np.ndarray:
         column.check([each is None for each in found], name, expected)
         return np.asarray(found, bool)[column.places]
     values = column.numbers()
-    if (wrong := ~np.isfinite(values)).any():
-        entry = column.listed()[column.places[np.argmax(wrong[column.places])]]
-        column.check(wrong, name, meant_by(entry))
+    column.check(~np.isfinite(values), name, meant_by)
     return values[column.places]
 
 

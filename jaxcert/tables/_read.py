@@ -105,16 +105,11 @@ def _object_in(entry: Any) -> dict[str, Any]:
 # --- several policies, conditions or moments of training -------------------------------------------------------------
 
 
-def check_one_policy(read: Read) -> None:
-    """Raise ValueError if rows of the same task belong to several policies, conditions or moments; ask if unsure."""
+def check_beside(read: Read, *more: Callable[[Beside], Found]) -> None:
+    """Check the columns that are neither task nor value for signs that rows are no single trials of one policy."""
     for each in read.beside:
         judge((steps, pooled, seeds, log_of_training), each)
     judge((few_entries,), read)
-
-
-def check_beside(read: Read, *more: Callable[[Beside], Found]) -> None:
-    """Check the columns that are neither task nor value for signs that rows are no single trials of one policy."""
-    check_one_policy(read)
     for each in read.beside:
         judge((*more, trials_aside), each)
 
@@ -164,14 +159,8 @@ def few_entries(it: Read) -> Found:
 def _may_separate(it: Beside) -> bool:
     """Words that are no success and failure, or entries that each task has equally often."""
     is_few = it.differs and len(it.entries.entries) <= MOST_CONDITIONS and len(it.read.task.entries) >= 3
-    if (
-        not is_few
-        or _is_looked_at(it)
-        or it.told.seed
-        or it.told.ending
-        or it.words & WORDS.dates
-        or _may_number_trials(it)
-    ):
+    is_known = _is_looked_at(it) or it.told.seed or it.told.ending or it.words & WORDS.dates
+    if not is_few or is_known or _may_number_trials(it):
         return False
     words = {*map(str, it.entries.listed())} if not (it.is_trial or it.entries.are_numbers) else ()
     are_short = all(len(word) <= _LONGEST_WORD and word[:1].isalnum() for word in words)

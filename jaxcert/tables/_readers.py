@@ -10,7 +10,7 @@ from typing import Any
 from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._doubts import WAYS, told_of
 from jaxcert.tables._file_tables import arrow_table, csv_table, json_lines_table, json_table, parquet_table, unpacked
-from jaxcert.tables._files import content_of, in_file
+from jaxcert.tables._files import content_of, in_file, suffix_of
 from jaxcert.tables._label_doubts import check_tasks
 from jaxcert.tables._picked_rows import policies_in
 from jaxcert.tables._returns import Returns, ReturnsFile, check_missing
@@ -133,7 +133,7 @@ def read_by(path: str | PathLike[str], roles: Roles, *, strict: bool = False) ->
 
 
 def _of_file(path: Path, roles: Roles) -> tuple[Returns, dict[str, Any]]:
-    content, kind = content_of(path, "returns"), _kind_of(path)  # once: the digest is of the parsed content
+    content, kind = content_of(path, "returns"), suffix_of(path, _SUFFIXES)  # once: the digest is of the parsed content
     with in_file(path):
         found = read_content(path, content, roles, own=kind is not None)
         if found is None and kind in _ARRAYS:
@@ -157,7 +157,7 @@ def _of_arrays(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[s
 
 def table_in(path: Path, content: bytes, roles: Roles) -> Any:
     """The rows as a table of pyarrow."""
-    kind = _kind_of(path)
+    kind = suffix_of(path, _SUFFIXES)
     if kind is None or kind in _ARRAYS:
         raise ValueError("holds arrays; expected a table" if kind else _no_kind(path))
     text = unpacked(content) if kind.endswith(_PACKED) else content
@@ -176,12 +176,6 @@ def policies_of(path: Path, policy: str, where: str | Sequence[str] = (), record
 def holds_parquet(path: Path) -> bool:
     """Whether it is a folder with a Parquet file, at any depth, which is read as a summary."""
     return path.is_dir() and next(path.rglob("*.parquet"), None) is not None
-
-
-def _kind_of(path: Path) -> str | None:
-    """The type by the suffix, which another tool's file need not have."""
-    name = path.name.lower()
-    return next((suffix for suffix in _SUFFIXES if name.endswith(suffix) and name != suffix), None)
 
 
 def _no_kind(path: Path) -> str:

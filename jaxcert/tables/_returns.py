@@ -192,7 +192,10 @@ class ReturnsFile(Returns):
         tasks, trials = how_many(len(self.tasks), "task"), how_many(span(self.num_rollouts), "trial")
         if self.rows is not None:
             tasks += f" from {self.columns.task}"
-            tasks += "" if self.strata is None else _told_strata(self.strata, self.roles.strata)
+            if self.strata is not None:
+                sizes = np.unique([*map(str, self.strata)], return_counts=True)[1]
+                kind = "stratum" if len(sizes) == 1 else "strata"
+                tasks += f" in {len(sizes)} {kind} of {span(sizes)} from {self.roles.strata}"
             trials += "" if self.columns.trial is None or self.counted else f" from {self.columns.trial}"
         what = "success" if self.returns.dtype == bool and not self.roles.metric else "value"
         told = ", ".join([tasks, trials, f"{what} from {self.columns.value}", *picked])
@@ -256,12 +259,6 @@ def names_of(data: Sequence[ReturnsFile]) -> list[str]:
     return names
 
 
-def _told_strata(strata: np.ndarray, column: str | None) -> str:
-    """How many strata there are, and how many tasks each of them has."""
-    sizes = np.unique([str(label) for label in strata], return_counts=True)[1]
-    return f" in {len(sizes)} {'stratum' if len(sizes) == 1 else 'strata'} of {span(sizes)} from {column}"
-
-
 def told_unfinished(count: int, unfinished: float | None) -> str:
     """How many rollouts lack an outcome, and what they count as; empty for none."""
     return f"{count} without an outcome, counted as {unfinished:g}" if count else ""
@@ -278,10 +275,10 @@ def span(counts: np.ndarray) -> str:
     return f"{most}" if fewest == most else f"{fewest} to {most}"
 
 
-def check_missing(found: Returns, *, strict: bool, place: str = "", stacklevel: int = 3) -> None:
+def check_missing(found: Returns, *, strict: bool, place: str = "") -> None:
     """Warn of missing rollouts, or refuse them."""
     if found.missing and strict:
         raise ValueError(f"{place}{found.missing}; expected as many of every task")
     if found.missing:
         why = OF_COUNTS if found.counted else AT_RANDOM
-        warnings.warn(f"{place}{found.missing}: {why}", UserWarning, stacklevel=stacklevel)
+        warnings.warn(f"{place}{found.missing}: {why}", UserWarning, stacklevel=3)

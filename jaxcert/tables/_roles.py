@@ -32,9 +32,7 @@ class Columns(NamedTuple):
     value: str = "total_return"
 
     def in_table(self, names: list[Any]) -> "Columns":
-        """These columns of a table. If a usual name is missing, another name stands for it, unless two could be
-        meant.
-        """
+        """These columns of a table. If a usual name is missing, another stands for it, unless two could be meant."""
         found = self._meant_in(names)
         for part, meant in found.items():
             if len(meant) > 1:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxcert.tables._doubts import WORDS, Found, judge, listed, listed_words, tell, words_in
 from jaxcert.tables._entries import is_name
 from jaxcert.tables._label_doubts import Labels
-from jaxcert.tables._read import Read
+from jaxcert.tables._read import Read, check_beside
 from jaxcert.tables._returns import Returns
 
 
@@ -61,8 +61,9 @@ def sums_of_trials(it: Labels) -> Found:
     return next(({"label": each} for each in sorted({*it.texts}) if _sums_up_trials(each)), None)
 
 
-def check_labels_of(read: Read) -> None:
-    """Raise ValueError for rows that sum up others, or name columns, as after joining files."""
+def check_rows(read: Read) -> None:
+    """Raise ValueError for rows that are no trials of one policy, sum up others, or name columns as joined files do."""
+    check_beside(read)
     names = read.columns
     header = [str(label).strip() == names.task for label in read.task.listed()]
     read.task.check(header, names.task, "the names of columns in the first line alone")

@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxcert._types import Array
 from jaxcert.returns._labels import check_printable
-from jaxcert.tables._arrays import array_names, read_arrays, whole_array
+from jaxcert.tables._arrays import other_arrays, read_arrays, whole_array
 from jaxcert.tables._coded import coded
 from jaxcert.tables._doubts import WORDS, judge, listed, tell, words_in
 from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
@@ -97,24 +97,15 @@ def read_npz(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
         raise ValueError(f"array 'where' has dtype {where.dtype}, expected bool")
     if where is not None and where.shape != returns.shape:
         raise ValueError(f"array 'where' has shape {where.shape}, expected that of {name!r}, {returns.shape}")
-    unread = [each for each in array_names(content) if each not in (name, "where", "about", strata)]
-    others = _opened(content, unread)
-    _check_others(others, returns)
-    of_tasks = _check_beside(others, returns, name)
+    others = other_arrays(content, (name, "where", "about", strata))
+    plain = {name: each for name, each in others.items() if each is not None}
+    _check_others(plain, returns)
+    of_tasks = _check_beside(plain, returns, name)
     labels = None if strata is None else _labels(content, strata, len(returns))
-    unread = tuple(each for each in unread if not (each in of_tasks and _labels_tasks(each)))
+    unread = tuple(each for each in others if not (each in of_tasks and _labels_tasks(each)))
     known = {"strata": labels, "unread": unread, "of_tasks": of_tasks}
     found = Returns(returns, where, np.arange(len(returns)), **known)
     return found, {} if name == "returns" else {"columns": Columns(value=name), "usual_columns": Columns()}
-
-
-def _opened(content: bytes, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """These arrays, but for pickled ones, which are not opened."""
-    found = {}
-    for name in names:
-        with contextlib.suppress(ValueError):
-            found |= read_arrays(content, [name], [])
-    return found
 
 
 def _labels_tasks(name: str) -> bool:

@@ -13,18 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.tables._arranged import arrange, check_pairs, check_rows
+from jaxcert.tables._arranged import arrange, check_pairs
 from jaxcert.tables._arrays import members_of
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded
-from jaxcert.tables._doubts import listed
-from jaxcert.tables._file_tables import json_value, objects_of_lines
 from jaxcert.tables._files import damage_told, in_file
-from jaxcert.tables._json_records import Place
+from jaxcert.tables._json_records import Place, json_value, objects_of_lines
 from jaxcert.tables._label_doubts import ask_about_labels
 from jaxcert.tables._names import tells
 from jaxcert.tables._read import Read, nested
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Columns, Roles
+from jaxcert.tables._sum_doubts import check_rows
 
 # The limit for one entry: a list of scores is never larger, and an archive may claim any size.
 _MOST_BYTES = 2**30
@@ -44,6 +43,10 @@ class Content:
             return objects_of_lines(self.data)
         begins_as_json = self.data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
         return json_value(self.data) if begins_as_json else None
+
+    def holds(self, *paths: str) -> bool:
+        """Whether it is JSON with something at each of these places."""
+        return all(any(Place(self.json).find(path)) for path in paths)
 
     @functools.cached_property
     def entries(self) -> dict[str, zipfile.ZipInfo]:
@@ -120,11 +123,6 @@ class Format(NamedTuple):
     is_log: bool = False  # whether a trainer writes such files, too, as it goes along
 
 
-def holds(*alternatives: Sequence[str]) -> Callable[[Content], bool]:
-    """Whether a JSON file has all the places of one of these."""
-    return lambda content: any(all(any(Place(content.json).find(path)) for path in each) for each in alternatives)
-
-
 def kind_of(content: Content, kinds: Iterable[Format], *, own: bool) -> Format | None:
     """The first kind that fits a file; damage to jaxcert's ``own`` files is reported elsewhere."""
     try:
@@ -133,20 +131,6 @@ def kind_of(content: Content, kinds: Iterable[Format], *, own: bool) -> Format |
         if own:
             return None
         raise
-
-
-def check_one_policy(labels: Iterable[str], by: str) -> None:
-    """Raise ValueError for several policies that are named, by a field."""
-    if len(found := dict.fromkeys(labels)) > 1:
-        raise ValueError(f"holds several policies ({listed(found, 4)}), by {by}; expected a file of each")
-
-
-def check_same_policy(records: Iterable[Any]) -> None:
-    """Raise ValueError for records with fields that name several policies, as two agents or moments, also read ones."""
-    held = [record for record in records if isinstance(record, dict)]
-    for name in dict.fromkeys(name for record in held for name in record):
-        if tells(name).policies or tells(name).training:
-            check_one_policy((str(record.get(name)) for record in held), name)
 
 
 def fields_beside(
@@ -198,9 +182,7 @@ def arranged(kind: Format, found: Rollouts, roles: Roles, *, is_known: bool = Tr
     others = [*found.others], found.others.__getitem__
     read = Read(columns, tasks, trial, *others, [values], picked="")
     check_pairs(read)  # so that none of them counts as unfinished first
-    ended = [
-        row.ended or ("without a score" if value is None else "") for row, value in zip(found.rows, given, strict=True)
-    ]
+    ended = [row.ended or "without a score" * (each is None) for row, each in zip(found.rows, given, strict=True)]
     lost, lacking = _lost(found, ended, unfinished), np.asarray([bool(why) for why in ended])
     ask_about_labels(tasks.listed())
     named = [name for name in read.others if tells(name).apart]  # others of its own may differ as they like
@@ -212,11 +194,7 @@ def arranged(kind: Format, found: Rollouts, roles: Roles, *, is_known: bool = Tr
     counted = f"{lost or f'{count} without an outcome'}, counted as {unfinished:g}" if count else ""
     words = [f"read as {kind.name}: {told}, value {columns.value}", found.stopped, counted, found.remark]
     said = {"columns": columns, "usual_columns": found.columns, "said": "; ".join(filter(None, words))}
-    return dataclasses.replace(returns, rows=None), {
-        **said,
-        "fixed_list": kind.fixed_list,
-        "known_support": support,
-    }
+    return dataclasses.replace(returns, rows=None), {**said, "fixed_list": kind.fixed_list, "known_support": support}
 
 
 def _lost(found: Rollouts, ended: Sequence[str], unfinished: float | None) -> str:

@@ -1,21 +1,12 @@
 """Logs of Inspect: `.eval`, a zip archive of JSON, and `.json`. A task is a sample, a rollout one of its epochs."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
+from jaxcert.tables._entries import is_empty
 from jaxcert.tables._json_records import LABEL, Place
 from jaxcert.tables._roles import Columns
-from jaxcert.tables.formats._found_rollouts import (
-    Content,
-    Format,
-    Rollouts,
-    Row,
-    fields_beside,
-    holds,
-    names_of,
-    not_run,
-)
+from jaxcert.tables.formats._found_rollouts import Content, Format, Rollouts, Row, fields_beside, names_of, not_run
 
 _VERSION = 2
 # Published: correct, incorrect, partial credit, and no answer.
@@ -26,7 +17,7 @@ _PARTIAL = "P"
 def _is_inspect(content: Content) -> bool:
     if content.entries:
         return bool({"header.json", "_journal/start.json"} & content.entries.keys())
-    return holds(["eval", "version"], ["eval", "status"], ["eval", "plan"])(content)
+    return content.holds("eval") and any(map(content.holds, ("version", "status", "plan")))
 
 
 def _inspect(content: Content) -> Rollouts:
@@ -44,14 +35,13 @@ def _inspect(content: Content) -> Rollouts:
     columns = {name: [row.values.get(name) for row in rows] for name in names_of(rows)}
     numbers = {name: _numbers(name, column) for name, column in columns.items()}
     rows = [row._replace(values={name: numbers[name][i] for name in numbers}) for i, row in enumerate(rows)]
+    records, of_rows = [each.value for each in samples], [*range(len(samples)), *[0] * len(absent)]
     return Rollouts(
         Columns("id", "epoch", next(iter(columns)) if len(columns) == 1 else ""),
         rows,
         stopped="" if status == "success" else f"its status is {status!r:.40}, expected 'success'",
         supports={name: (0.0, 1.0) for name, column in columns.items() if _PARTIAL in column},
-        others=fields_beside(
-            [each.value for each in samples], _OWN.split(), [*range(len(samples)), *[0] * len(absent)]
-        ),
+        others=fields_beside(records, _OWN.split(), of_rows),
     )
 
 
@@ -78,10 +68,9 @@ def _sample(sample: Place) -> Row:
 
 
 def _scalar(place: Place) -> Any:
-    value = place.value
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if is_empty(place.value):
         return None  # NaN is no score
-    return value if isinstance(value, bool | str) else place.of(float)
+    return place.value if isinstance(place.value, bool | str) else place.of(float)
 
 
 def _not_in_log(head: Place, found: Sequence[tuple[Any, int]], status: str) -> list[tuple[Any, int]]:

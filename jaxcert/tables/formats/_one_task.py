@@ -12,7 +12,6 @@ from jaxcert.tables._json_records import Place
 from jaxcert.tables.formats._found_rollouts import Content, Format
 
 STAGE = "training step"  # when the policy was evaluated: a column that has to have one entry for all tasks
-_HEADER = b"#{"
 _MONITOR = ("r", "l", "t")
 _EVALUATIONS = ("timesteps", "results")
 _OF_TRAINING = "a monitor of training holds episodes of a policy that changed: certify a fixed policy only"
@@ -20,7 +19,7 @@ _OF_TRAINING = "a monitor of training holds episodes of a policy that changed: c
 
 def _is_monitor(content: Content) -> bool:
     """Whether the first line is a comment of JSON, which no other table begins with."""
-    return content.data.startswith(_HEADER) and content.data.split(b"\n", 1)[0].rstrip().endswith(b"}")
+    return content.data.startswith(b"#{") and content.data.split(b"\n", 1)[0].rstrip().endswith(b"}")
 
 
 def _read_monitor(content: Content) -> Any:

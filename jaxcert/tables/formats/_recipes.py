@@ -12,24 +12,14 @@ from jaxcert.tables._json_records import LABEL, Found, Place, with_fields_around
 from jaxcert.tables._label_doubts import ask_about_cut_labels
 from jaxcert.tables._names import tells
 from jaxcert.tables._roles import Columns
-from jaxcert.tables.formats._found_rollouts import (
-    Content,
-    Format,
-    Rollouts,
-    Row,
-    check_one_policy,
-    check_same_policy,
-    fields_beside,
-    holds,
-    not_run,
-)
+from jaxcert.tables.formats._found_rollouts import Content, Format, Rollouts, Row, fields_beside, not_run
 
 
 class Recipe(NamedTuple):
     """How a file of JSON is read. Names go down with dots; ``*`` is each entry of a list or an object."""
 
     name: str  # with its article
-    recognise: tuple[str, ...]  # what such a file has, all of it
+    recognise: tuple[str, ...] = ()  # what such a file has, all of it
     records: str = ""  # the place of the records
     task: str = "$1"  # a field of a record, or what the first ``*`` stands for; several with slashes, as suite/id
     before: str = ""  # the label of a task ends before this text
@@ -59,7 +49,7 @@ class Recipe(NamedTuple):
 
     def format(self) -> Format:
         """The kind of file that it describes."""
-        return Format(self.name, holds(self.recognise), self._read, self.fixed_list)
+        return Format(self.name, lambda content: content.holds(*self.recognise), self._read, self.fixed_list)
 
     @property
     def _own(self) -> list[str]:
@@ -77,29 +67,27 @@ class Recipe(NamedTuple):
         known = {name for row in rows for name, value in row.values.items() if value is not None}
         rows = [row._replace(values={x: row.values[x] for x in row.values if x in known or not known}) for row in rows]
         self._check_numbers(whole, Counter(row.task for row in rows))
-        check_same_policy(each.place.value for each in found)
-        self._check_one_policy(found)
+        held = [each.place.value for each in found if isinstance(each.place.value, dict)]
+        names = dict.fromkeys(name for record in held for name in record)  # also of fields that are read
+        _check_same_policy((name, [record.get(name) for record in held]) for name in names)
+        self._check_policy(found)
         rows += self._not_run(whole, rows)
         records = with_fields_around(found, self.records, whole.value)[0] or [whole.value]
         of_rows = [place for _, place in pairs] + [0] * (len(rows) - len(pairs))
         others = fields_beside(records, self._own, of_rows)
-        for name in (name for name in others if tells(name).policies or tells(name).training):
-            check_one_policy(map(str, others[name].listed()), name)
+        _check_same_policy((name, each.listed()) for name, each in others.items())
         early = Counter(filter(None, (_why(self.failed, each.place) for each in found)))
         reasons = listed(f"{why} ({count})" for why, count in early.most_common())
+        task = "task" if "$" in self.task or self.lists else self.task
+        trial = None if not self.trial or self.counts else "trial" if "$" in self.trial else self.trial
         return Rollouts(
-            self._columns(rows),
+            Columns(task, trial, next(iter(rows[0].values))),
             rows,
             supports=dict.fromkeys(self.values, self.support) if self.support else {},
             remark=f"{early.total()} ended early, {reasons}" if early else self.remark,
             counted=bool(self.counts),
             others=others,
         )
-
-    def _columns(self, rows: Sequence[Row]) -> Columns:
-        task = "task" if "$" in self.task or self.lists else self.task
-        trial = None if not self.trial or self.counts else "trial" if "$" in self.trial else self.trial
-        return Columns(task, trial, next(iter(rows[0].values)))
 
     def _check_numbers(self, whole: Place, counts: Counter[Any]) -> None:
         """Check that there are all rollouts, and all repeats of each task, of which one with more may be several."""
@@ -134,7 +122,7 @@ class Recipe(NamedTuple):
     def _of_lists(self, whole: Place) -> list[Row]:
         rows, seen, value_name = [], {}, next(iter(self.values), "success")
         lists = [(path, value, list(whole.find(path))) for path, value in self.lists.items()]
-        self._check_one_policy(found for *_, each in lists for found in each)
+        self._check_policy(found for *_, each in lists for found in each)
         for path, value, found in lists:
             if not found and not self.number:
                 raise ValueError(f"has no list {path!r:.60}; expected one, which may be empty")
@@ -199,9 +187,22 @@ class Recipe(NamedTuple):
         absent = not_run(tasks, 0, count.place.of(int), [row[:2] for row in rows], by)
         return [Row(*pair, dict.fromkeys(self.values), "not in the file") for pair in absent]
 
-    def _check_one_policy(self, found: Iterable[Found]) -> None:
+    def _check_policy(self, found: Iterable[Found]) -> None:
         named = (" / ".join(str(_role(how, each).value) for how in self.policy) for each in found)
-        check_one_policy(named, ", ".join(self.policy))
+        _check_one_policy(named, ", ".join(self.policy))
+
+
+def _check_one_policy(labels: Iterable[str], by: str) -> None:
+    """Raise ValueError for several policies that are named, by a field."""
+    if len(found := dict.fromkeys(labels)) > 1:
+        raise ValueError(f"holds several policies ({listed(found, 4)}), by {by}; expected a file of each")
+
+
+def _check_same_policy(columns: Iterable[tuple[str, Iterable[Any]]]) -> None:
+    """Raise ValueError for fields whose entries name several policies, as two agents or moments of training."""
+    for name, entries in columns:
+        if tells(name).policies or tells(name).training:
+            _check_one_policy(map(str, entries), name)
 
 
 def _each_of_lists(found: Found, values: Mapping[str, Any]) -> list[tuple[Found, Mapping[str, Any]]]:

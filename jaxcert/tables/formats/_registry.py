@@ -18,8 +18,8 @@ from jaxcert.tables.formats._recipes import Recipe
 
 
 def _recipe(given: dict[str, Any]) -> Recipe:
-    entries = {name: tuple(entry) if isinstance(entry, list) else entry for name, entry in given.items()}
-    return Recipe(**{"recognise": (), **entries})
+    entries: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in given.items()}
+    return Recipe(**entries)
 
 
 # How files of other tools begin: archives, monitors and JSON.
@@ -86,7 +86,7 @@ def recipe_of(line: str) -> Recipe:
     """The recipe in a line of JSON; an error if it lacks something, or has an entry that is not known."""
     if not isinstance(given := parsed(line), dict):
         raise ValueError(f"its recipe is {line!r:.40}; expected an object")
-    kinds = {name: type(usual) for name, usual in Recipe("", ())._asdict().items()}
+    kinds = {name: type(usual) for name, usual in Recipe("")._asdict().items()}
     for name, entry in given.items():
         if name not in kinds:
             raise ValueError(f"has the entry {name!r:.40}; expected {', '.join(kinds)}")
