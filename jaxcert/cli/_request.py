@@ -1,7 +1,6 @@
 """Requests about files of returns, and their answers: for one policy, for its groups, and for two policies."""
 
 import functools
-import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +23,7 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._in_words import MOST_REASONS
 from jaxcert.report._several import Several, several_groups
+from jaxcert.returns._labels import parts_of
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._readers import policies_of
@@ -142,7 +142,8 @@ def _groups(request: Request, file: Path) -> dict[str, Mapping[str, Any]]:
     if by is None:
         return {"": roles}
     only = [] if roles["only"] is None else [f"{roles['policy']} = {roles['only']}"]
-    if re.search(r"=| in ", by):
+    found = parts_of(f"{by} = ")
+    if found is None or found.name != by:
         raise ValueError(f"--by {by!r} reads as a condition; expected a column with neither = nor in between words")
     found = policies_of(file, by, (*roles["where"], *only), roles["records"])
     return {name: {**roles, "where": (*roles["where"], f"{by} = {name}")} for name in found}

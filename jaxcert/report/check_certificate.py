@@ -436,6 +436,7 @@ def _case(record: Any, read: Callable[[Any], tuple[Any, ...]], statements: dict)
     need(all(row == rows[0] for row in rows) and len(known) == len(files), "its metrics are not of the same rollouts")
     required = [_required(line, known, delta, settings) for line in settings["requirements"]]
     need(len(required) > 0 and known.keys() == {name for name, *_ in required}, "its metrics are not those required")
+    need(len({*map(quoted, known)}) == len(known), "a sentence shows two of its metrics alike")
     tasks, *_ = known.values()
     return Case(tasks, None, None, delta, delta, settings, True, required=[each for _, *each in required])
 

@@ -123,6 +123,10 @@ class Files:
         outer, schema = self.parts[part], parquet.schema_arrow
         names = [*schema.names, *(name for name in outer if name not in self._across)]
         columns = checked(names, self._wanted)
+        if len(columns.of_task(names)) > 1:
+            raise ValueError(
+                f"task is {columns.task!r:.60}; expected one column or partition in a folder of Parquet files"
+            )
         if columns.value not in names:
             raise ValueError(
                 f"counts trials in {columns.value}; expected one row per trial in a folder of Parquet files"

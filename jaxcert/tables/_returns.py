@@ -206,7 +206,7 @@ class ReturnsFile(Returns):
         found = parts_of(condition, self.names, other=".*(?=!=)|.*?")
         name, sign, entries = found or Condition(condition, "!=", ())
         other_labels = [*self.of_tasks.get(name := name.strip(), {}).values()]
-        has_one_each = len({*other_labels}) == len(other_labels) > 0  # as an alias
+        has_one_each = len({*other_labels}) == len(other_labels) > 0 or len(self.tasks) == 1  # as an alias
         if (of_tasks := has_one_each or label_tasks(entries, {name}, [self])) or sign == "!=":
             return f"some {'tasks' if of_tasks else 'rows'} by {name}"
         last_parts = [_PLACE.sub("", _USER.sub("", _QUERY.sub(r"\1", decoded(each)))) for each in entries]

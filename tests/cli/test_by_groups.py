@@ -99,6 +99,7 @@ def test_a_name_is_blank_or_reads_as_a_condition():
     )
     run("""
         certify odd.csv --by 'kind = a' --threshold 0.5 --delta 0.06 => reads as a condition
+        certify odd.csv --by 'made in' --threshold 0.5 --delta 0.06 => reads as a condition
         compare odd.csv --policy kind --mean --delta 0.06 => column kind has blank entries
     """)
 

@@ -156,9 +156,9 @@ def test_a_page_of_groups_says_what_its_sentences_do_not_cover(there):
 
 
 def test_strata_that_are_tasks_are_shown_on_request_alone(there):
-    labels = [(f"q{i}", f"q{i}", f"Q{i}", f"open {i}", i, i, i % 2) for i in range(6)]
+    labels = [(f"q{i}", f"q{i}", f"Q{i}", f"open {i}", max(i, 1), i, i, i % 2) for i in range(6)]
     rows = [(*of, j, int((i + j) % 4 > 0)) for i, of in enumerate(labels) for j in range(8)]
-    table("g.csv", "task,same,shouted,prompt,number,copy,room,trial,success", rows)
+    table("g.csv", "task,same,shouted,prompt,shared,number,copy,room,trial,success", rows)
     told = "groups or strata are labels of tasks or parts of them, which a page shows with --tasks-in-report alone"
     session(f"""
         ASKED --strata task --report q.html => {told}
@@ -167,6 +167,8 @@ def test_strata_that_are_tasks_are_shown_on_request_alone(there):
         ASKED --by same --report q.html => {told}
         ASKED --by shouted --report q.html => {told}
         ASKED --by prompt --report q.html => {told}
+        ASKED --by shared --report q.html => {told}
+        ASKED --strata shared --report q.html => {told}
         ASKED --task number --strata copy --report q.html => {told}
         ASKED --task room,task --strata same --report q.html => {told}
         ASKED --strata task --report q.html --tasks-in-report

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import hashlib
 import json
 from pathlib import Path
 
@@ -143,6 +144,29 @@ def test_the_proof_shows_where_a_name_begins_and_ends(tmp_path):
     changed = altered(tmp_path / "c.json", lambda held: held["certificates"][0].update(bare), name="a.json")
     assert verdicts(changed, table)[0][0] is False
     assert "the sentence is not that of its numbers" in str(verify(changed, table))
+
+
+def test_metrics_that_a_sentence_shows_alike_are_not_proven(tmp_path):
+    """Nobody could tell which of them reaches which limit."""
+    table, one, other = written(tmp_path), "re'w", 're"w'
+    table.write_text(table.read_text().replace(",reward,", f",{one},"))
+    lines = [f"{one} >= 10 in 0 30", "cost <= 60 in 0 200"]
+    data = [read_returns(table, value=name, metric=True) for name in (one, "cost")]
+    found = jaxcert.certify_requirements({one: REWARD, "cost": COST}, lines, delta=0.1, complete=True)
+    write_certificates(tmp_path / "c.json", [certificate_record(found, data=data[0], others=data[1:], witness=True)])
+    assert verdicts(tmp_path / "c.json", table)[0][0] is True
+    table.write_text(table.read_text().replace(",cost,", f',"{other.replace(chr(34), 2 * chr(34))}",'))
+    digest = hashlib.sha256(table.read_bytes()).hexdigest()
+
+    def renamed(held):
+        record = held["certificates"][0]
+        record["rows"][0]["sentence"] = record["rows"][0]["sentence"].replace("expected cost", f'expected "{one}"')
+        for each, name in zip([record["data"], *record["others"]], (one, other), strict=True):
+            each["sha256"], each["columns"]["value"] = digest, name
+        record["settings"]["requirements"] = [lines[0], lines[1].replace("cost", other)]
+
+    told = "a sentence shows two of its metrics alike"
+    assert told in " ".join(reasons(altered(tmp_path / "c.json", renamed, name="a.json"), table))
 
 
 @pytest.mark.parametrize("listed", [False, True])

@@ -351,6 +351,15 @@ def test_advice_on_a_folder_names_no_options_for_rows(tmp_path):
         read_summary(tmp_path, support=(0, 1))
 
 
+def test_a_folder_has_one_column_of_tasks(tmp_path):
+    """No message proposes several."""
+    columns = {"task": ["pick", "pick", "push", "push"], "suite": ["a", "b"] * 2, "success": [True, False] * 2}
+    saved(tmp_path, "a.parquet", columns)
+    with pytest.raises(ValueError, match=r"differ in column 'suite'.*; expected rows of one of them, or a table"):
+        read_summary(tmp_path)
+    refused(tmp_path, "expected one column or partition", task="suite,task", support=None)
+
+
 @pytest.mark.parametrize("name", ["frame_index", "frame_idx", "t"])
 def test_steps_of_episodes_are_no_trials(tmp_path, name):
     """The outcome of an episode stands in each of its frames."""
