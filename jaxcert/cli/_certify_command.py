@@ -66,8 +66,6 @@ class FolderOptions(NamedTuple):
             raise ValueError(
                 f"{path}: is a folder of Parquet files, of which requirements are not asked; expected a file"
             )
-        if columns["unfinished"] is not None:
-            raise ValueError(f"--unfinished is given for {path}; Parquet files mark no rollout as unfinished")
         others = [name for name in RoleOptions._fields if name not in Columns._fields]
         if given := [f"--{name}" for name in others if columns.get(name) not in (None, ())]:
             told = " and ".join(given)

@@ -7,8 +7,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from jaxcert._extras import import_extra
 from jaxcert.certificates import confidence
 from jaxcert.cli import _console
@@ -173,10 +171,7 @@ def _write(request: Request, outputs: Outputs, answers: Mapping[str, Answer]) ->
     columns = {str(name) for file in files for name in (*(file.columns or ()), *file.roles.used)}
     entries = strata | ({*answers} if request.by else set())
     named = {request.by, *(file.roles.strata for file in files)}
-    sizes = [np.unique(list(map(str, file.strata)), return_counts=True)[1] for file in files if file.strata is not None]
-    sizes += [[len(file.tasks)] for file in files if request.by is not None]
-    is_of_one = any(1 in each for each in sizes)  # an alias of this task
-    if outputs.report and not outputs.labels and (is_of_one or label_tasks(entries, named, files)):
+    if outputs.report and not outputs.labels and label_tasks(entries, named, files):
         told = "groups or strata are labels of tasks or parts of them"
         raise ValueError(f"--report: {told}, which a page shows with --tasks-in-report alone")
 

@@ -4,7 +4,8 @@ import dataclasses
 import os
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -206,7 +207,7 @@ class ReturnsFile(Returns):
         found = parts_of(condition, self.names, other=".*(?=!=)|.*?")
         name, sign, entries = found or Condition(condition, "!=", ())
         other_labels = [*self.of_tasks.get(name := name.strip(), {}).values()]
-        has_one_each = len({*other_labels}) == len(other_labels) > 0 or len(self.tasks) == 1  # as an alias
+        has_one_each = len({*other_labels}) == len(other_labels) > 0  # as an alias
         if (of_tasks := has_one_each or label_tasks(entries, {name}, [self])) or sign == "!=":
             return f"some {'tasks' if of_tasks else 'rows'} by {name}"
         last_parts = [_PLACE.sub("", _USER.sub("", _QUERY.sub(r"\1", decoded(each)))) for each in entries]
@@ -242,12 +243,22 @@ class ReturnsFile(Returns):
         return found if self.folder is None else {"folder": self.folder}
 
 
-def label_tasks(entries: Iterable[str], columns: Collection[str | None], files: Sequence[ReturnsFile]) -> bool:
-    """Whether entries of columns are labels of tasks, or parts of them; numbers coincide, unless all do."""
+def label_tasks(entries: Collection[str], columns: Collection[str | None], files: Sequence[ReturnsFile]) -> bool:
+    """Whether entries of columns are labels of tasks, parts of them, or of one task; numbers coincide, unless all do.
+
+    Of groups ``files`` are those of each; else entries may be strata.
+    """
     parts = {part for file in files if file.columns for part in (file.columns.task, *file.columns.task.split(","))}
     labels = {label for file in files for label in file.tasks.tolist()}
     named = {closely(part) for label in filter(is_name, labels) for part in (label, *label.split(", "))}
-    return bool(parts & {*columns} or {*map(closely, entries)} & named or {*entries} >= {*map(str, labels)})
+    is_of_one = bool(entries) and any(1 in _sizes_of(file) for file in files)  # which is as good as its label
+    by_labels = {*map(closely, entries)} & named or {*entries} >= {*map(str, labels)}
+    return bool(parts & {*columns} or by_labels or is_of_one)
+
+
+def _sizes_of(file: ReturnsFile) -> list[int]:
+    """How many tasks there are, in each stratum if they have strata."""
+    return [len(file.tasks)] if file.strata is None else [*Counter(map(str, file.strata)).values()]
 
 
 def names_of(data: Sequence[ReturnsFile]) -> list[str]:

@@ -73,7 +73,7 @@ def test_what_does_not_fit_is_refused():
         choose d => d: is a folder of Parquet files; expected a file, or jaxcert certify d
         OPEN --threshold 5 --support 0 10 => expected a number in the support (0, 10)
         OPEN --threshold 5 => --support missing; expected --support LOW HIGH, the smallest and the largest
-        FOLDER --threshold 5 --unfinished 0 => Parquet files mark no rollout as unfinished
+        FOLDER --threshold 5 --unfinished 0 => --unfinished given for | expected a file
         FOLDER --threshold 5 --method soft => returns are a summary, without single rollouts
     """)
     shutil.rmtree("d/day=0")
