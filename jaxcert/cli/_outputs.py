@@ -172,7 +172,7 @@ def _write(request: Request, outputs: Outputs, answers: Mapping[str, Answer]) ->
     entries = strata | ({*answers} if request.by else set())
     named = {request.by, *(file.roles.strata for file in files)}
     if outputs.report and not outputs.labels and label_tasks(entries, named, files):
-        told = "groups or strata are labels of tasks or parts of them"
+        told = "groups or strata are labels of tasks, parts of them, or of one task"
         raise ValueError(f"--report: {told}, which a page shows with --tasks-in-report alone")
 
     def document() -> dict[str, Any]:

@@ -73,9 +73,8 @@ def rows_read(files: Sequence[ReturnsFile]) -> str:
     """Describe which rows of the files were read, and how many lack an outcome; "" for all rows."""
     told = []
     for file in files:
-        if picked := file.roles.rows_picked:
-            told.append(f"of rows {', '.join(f'where {quoted_condition(each, file.names)}' for each in picked)}")
-        told.append(told_unfinished(file.num_unfinished, file.unfinished))
+        picked = [f"where {quoted_condition(each, file.names)}" for each in file.roles.rows_picked]
+        told += [f"of rows {', '.join(picked)}" * bool(picked), told_unfinished(file.num_unfinished, file.unfinished)]
     return "; ".join(filter(None, dict.fromkeys(told)))
 
 

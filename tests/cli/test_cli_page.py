@@ -159,7 +159,7 @@ def test_strata_that_are_tasks_are_shown_on_request_alone(there):
     labels = [(f"q{i}", f"q{i}", f"Q{i}", f"open {i}", max(i, 1), i, i, i % 2) for i in range(6)]
     rows = [(*of, j, int((i + j) % 4 > 0)) for i, of in enumerate(labels) for j in range(8)]
     table("g.csv", "task,same,shouted,prompt,shared,number,copy,room,trial,success", rows)
-    told = "groups or strata are labels of tasks or parts of them, which a page shows with --tasks-in-report alone"
+    told = "groups or strata are labels of tasks, parts of them, or of one task, which a page shows with"
     session(f"""
         ASKED --strata task --report q.html => {told}
         ASKED --strata same --report q.html => {told}
