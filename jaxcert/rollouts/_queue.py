@@ -124,8 +124,8 @@ def run_in_places(
     """Returns and whether all actions were finite, of episodes with these keys: num_rollouts of each task in turn."""
     total, batch = keys.shape[0], max(num_places // _REFILL, 1)
 
-    def begin_next(begun: jax.Array) -> tuple[Episodes, jax.Array]:
-        number = begun + jnp.arange(batch, dtype=jnp.int32)
+    def begin_next(begun: int | jax.Array, count: int) -> tuple[Episodes, jax.Array]:
+        number = begun + jnp.arange(count, dtype=jnp.int32)
         there = jnp.minimum(number, total - 1)
         chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[there // num_rollouts], tasks)
         work = begin(env, chosen, keys[there])
@@ -137,14 +137,14 @@ def run_in_places(
     def fill(queue: _Queue) -> _Queue:
         queue = run(queue, num_places - batch)
         free = jnp.argsort(queue.work.alive)[:batch]
-        work, number = begin_next(queue.begun)
+        work, number = begin_next(queue.begun, batch)
         places = jax.tree.map(lambda old, new: old.at[free].set(new), (queue.work, queue.number), (work, number))
         return queue._replace(work=places[0], number=places[1], begun=queue.begun + batch)
 
-    one = begin(env, jax.tree.map(lambda leaf: jnp.asarray(leaf)[:1], tasks), keys[:1])
-    first = _empty(one, num_places, total)
-    queue = jax.lax.while_loop(lambda queue: queue.begun < total, fill, first)
-    last = run(queue, 0)
+    work, number = begin_next(0, num_places)
+    results = jnp.zeros(total, work.total.high.dtype), jnp.zeros(total, bool)
+    first = _Queue(work, number, jnp.int32(num_places), *results)
+    last = run(jax.lax.while_loop(lambda queue: queue.begun < total, fill, first), 0)
     return last.returns, last.finite
 
 
@@ -154,13 +154,3 @@ def _written(queue: _Queue) -> _Queue:
     at = jnp.where(work.alive, beyond, queue.number)
     returns = queue.returns.at[at].set(lower_end(work.total), mode="drop")
     return queue._replace(returns=returns, finite=queue.finite.at[at].set(work.finite, mode="drop"))
-
-
-def _empty(one: Episodes, num_places: int, total: int) -> _Queue:
-    """All places are free. Each holds a real, finished episode, which is still stepped; an invented one might not
-    end.
-    """
-    like = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (num_places, *leaf.shape[1:])), one)
-    work = like._replace(alive=jnp.zeros(num_places, bool))
-    number, zero = jnp.full(num_places, total, jnp.int32), jnp.zeros((), jnp.int32)
-    return _Queue(work, number, zero, jnp.zeros(total, work.total.high.dtype), jnp.zeros(total, bool))
