@@ -10,18 +10,8 @@ from jax.typing import ArrayLike
 from jaxcert._types import Array
 from jaxcert._validation import check_count, is_concrete
 from jaxcert.rollouts._policy import Policy, episode_key
-from jaxcert.tasks._state import State
-from jaxcert.tasks.bridge_world._world import (
-    LEFT,
-    RIGHT,
-    STANDARD,
-    UP,
-    BridgeWorld,
-    Tasks,
-    World,
-    as_tasks,
-    is_possible,
-)
+from jaxcert.rollouts._queue import Episodes, advance, begin
+from jaxcert.tasks.bridge_world._world import LEFT, RIGHT, STANDARD, UP, Tasks, World, as_tasks, env, is_possible
 
 
 def left_policy(*, world: World = STANDARD) -> np.ndarray:
@@ -140,22 +130,19 @@ def trajectories(
     slip = as_tasks(tasks)
     if slip.ndim != 2:
         raise ValueError(f"tasks have shape {slip.shape}; expected [n, 2]")
-    return _trajectories(key, slip, jnp.asarray(check_policy(policy, world)), num_rollouts, world)
+    return _trajectories(key, slip, table_policy(policy, world=world), num_rollouts, world)
 
 
 @functools.partial(jax.jit, static_argnums=(3, 4))
-def _trajectories(key: jax.Array, slip: jax.Array, table: jax.Array, num_rollouts: int, world: World) -> jax.Array:
-    """Each episode has the key that ``collect`` splits for it, and the first half of that for the environment."""
+def _trajectories(key: jax.Array, slip: jax.Array, policy: Policy, num_rollouts: int, world: World) -> jax.Array:
+    """Each episode has the key that ``collect`` splits for it."""
 
-    def one(key: jax.Array, slip: jax.Array) -> jax.Array:
-        def advance(state: State, nothing: None) -> tuple[State, jax.Array]:
-            after = task.step(state, table[state.obs])
-            return after._replace(done=state.done | after.done), jnp.where(state.done, -1, after.obs)
+    def one(episodes: Episodes, nothing: None) -> tuple[Episodes, jax.Array]:
+        after = advance(env(world=world), policy, episodes)
+        return after, jnp.where(episodes.alive, after.states.obs, -1)
 
-        task = BridgeWorld(slip, world)
-        start = task.reset(jax.random.split(key)[0])
-        return jnp.append(start.obs, jax.lax.scan(advance, start, length=world.horizon)[1])
-
-    keys = jax.random.split(episode_key(key), (len(slip), num_rollouts))
-    cells = jax.vmap(lambda keys, slip: jax.vmap(lambda key: one(key, slip))(keys))(keys, slip)
+    keys = jax.random.split(episode_key(key), len(slip) * num_rollouts)
+    start = begin(env(world=world), jnp.repeat(slip, num_rollouts, axis=0), keys)
+    cells = jnp.vstack([start.states.obs, jax.lax.scan(one, start, length=world.horizon)[1]])
+    cells = cells.T.reshape(len(slip), num_rollouts, -1)
     return jnp.where(is_possible(slip)[:, None, None], cells, -1)
