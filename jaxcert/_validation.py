@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 
 Described = TypeVar("Described")
-_PACKAGE = os.path.join(os.path.dirname(__file__), "")
+# Where frames between a warning and the caller of this package are: its files, and what enters a context for it.
+_INSIDE = os.path.join(os.path.dirname(__file__), ""), contextlib.__file__
 
 
 def is_traced(value: Any) -> bool:
@@ -84,7 +85,7 @@ def refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> Non
 def warn(text: str) -> None:
     """Warn the caller of this package, at the line of the call."""
     frame, level = sys._getframe(1), 2
-    while frame and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame and frame.f_code.co_filename.startswith(_INSIDE):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, UserWarning, stacklevel=level)
 

@@ -5,11 +5,11 @@ import hashlib
 import json
 import os
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from jaxcert._validation import warn
 from jaxcert.tables._files import check_output, content_of, lock_of, naming, parsed, write_whole
 
 # What each line begins with, its place from 0, and ends with.
@@ -75,8 +75,12 @@ class ChainedLog(Generic[Value]):
     def sha256(self) -> str:
         """The SHA-256 of the log up to its last complete line, which a line break ends."""
         digest = self._read.sha256.copy()
-        digest.update(b"" if self._read.tail.endswith(b"\n") else b"\n")
+        digest.update(b"" if self._is_ended else b"\n")
         return digest.hexdigest()
+
+    @property
+    def _is_ended(self) -> bool:
+        return self._read.tail[-1:] in (b"", b"\n")
 
     @property
     def is_begun(self) -> bool:
@@ -89,17 +93,18 @@ class ChainedLog(Generic[Value]):
         """Give the function that adds entries after all that are there, on the disk when it returns; others wait."""
         with self._lock:
             if self.is_begun:
-                self.read(cut=True)
+                self.read()
+                self._cut_torn()
             yield self._add
 
-    def read(self, *, cut: bool = False) -> None:
-        """Take in the entries that were added since; ``cut`` ends an unfinished line, which needs the lock.
+    def read(self) -> None:
+        """Take in the entries that were added since.
 
         Raises:
             ValueError: for a file without these lines, or with others than such entries; nothing is read then.
         """
         before, added = self._read, self._added()
-        lines, torn = lines_of(added if before.tail[-1:] in (b"", b"\n") else added.removeprefix(b"\n"))
+        lines, torn = lines_of(added if self._is_ended else added.removeprefix(b"\n"))
         number, chain = before.number, before.chain
 
         def entries() -> Iterator[dict[str, Any]]:
@@ -114,9 +119,6 @@ class ChainedLog(Generic[Value]):
         except ValueError as error:
             raise ValueError(f"{self.path}: line {number + 1} is no entry of {self._kind}: {error}") from error
         whole = added.removesuffix(torn)
-        if cut:
-            whole += self._end_last(before.size + len(whole), (before.tail + whole)[-1:], torn)
-            torn = b""
         sha256 = before.sha256.copy()
         sha256.update(whole)
         tail = (before.tail + whole)[-_TAIL:]
@@ -126,19 +128,20 @@ class ChainedLog(Generic[Value]):
         if self.path is None:
             self._read = self._read._replace(value=self._take(self.value, iter(entries)))
             return
-        lines, chain = [], self._read.chain
+        # A last line without an ending, as an editor may leave it, gets one before another is written.
+        lines, chain = [] if self._is_ended else ["\n"], self._read.chain
         for number, entry in enumerate(entries, start=self._read.number):
             line, chain = line_of({_NUMBER: number, **entry}, chain)
             lines.append(f"{line}\n")
-        if lines:
+        if entries:
             _append(self.path, "".join(lines).encode())
             self.read()
 
     def warn(self) -> None:
-        """Warn, where a class is opened by its caller, of a last line that does not count."""
+        """Warn of a last line that does not count."""
         if self._read.torn:
             words = "its last line is incomplete, being written or cut short, and does not count"
-            warnings.warn(f"{self.path}: {words}: {self._read.torn[:60]!r}", stacklevel=3)
+            warn(f"{self.path}: {words}: {self._read.torn[:60]!r}")
 
     def _added(self) -> bytes:
         """The bytes after those already read."""
@@ -153,21 +156,13 @@ class ChainedLog(Generic[Value]):
             raise ValueError(f"{self.path}: {_FORGOTTEN}")
         return content[len(before.tail) :]
 
-    def _end_last(self, size: int, last: bytes, torn: bytes) -> bytes:
-        """End a last line that has no ending, before another one is written, and give the ending.
-
-        A line that is whole counts. What was cut short is taken away: the call that wrote it did not return, so
-        that nothing was done because of it.
-        """
-        if torn:
-            warnings.warn(f"{self.path}: its last line was incomplete, and is cut off: {torn[:60]!r}", stacklevel=6)
+    def _cut_torn(self) -> None:
+        """Take away what was cut short: the call that wrote it did not return, so nothing was done because of it."""
+        if self._read.torn:
+            warn(f"{self.path}: its last line was incomplete, and is cut off: {self._read.torn[:60]!r}")
             with naming(self.path):
-                os.truncate(self.path, size)
-        if last in (b"", b"\n"):
-            return b""
-        with naming(self.path), self.path.open("ab") as file:
-            file.write(b"\n")
-        return b"\n"
+                os.truncate(self.path, self._read.size)
+            self._read = self._read._replace(torn=b"")
 
 
 def line_of(entry: Mapping[str, Any], before: str = "") -> tuple[str, str]:

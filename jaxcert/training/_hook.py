@@ -1,7 +1,6 @@
 """Certificates while a policy trains."""
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -10,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import check_count
+from jaxcert._validation import check_count, warn
 from jaxcert.certificates import Certificate, Status
 from jaxcert.rollouts import MultiTaskEnv, brax_policy, certify_policy
 from jaxcert.rollouts._certify_policy import checked_settings
@@ -177,10 +176,9 @@ def _mean_return(returns: jax.Array, safety: Certificate, step: int) -> float:
     if not np.isfinite(mean):
         raise ValueError(f"step {step}: no return is finite: actions of the policy, or rewards, are not")
     if np.any(np.asarray(safety.status) == Status.INVALID_INPUT):
-        warnings.warn(
+        warn(
             f"step {step}: some returns are not finite or outside the support: a task with a return that is no number "
-            "counts as a violation, and a return outside certifies nothing",
-            stacklevel=4,
+            "counts as a violation, and a return outside certifies nothing"
         )
     return mean
 
