@@ -141,7 +141,9 @@ class DeclaredPairs(NamedTuple):
         found = self.blocks(after)
         for block in found.whole[len(self.blocks(before).whole) :]:
             state = self.after_block(state, block)
-        return self._open_for(state, found.policies)
+        # Policies that were dropped are compared no more.
+        goes_on = np.all(np.isin(orders_of(len(self.policies)), found.policies), axis=-1, keepdims=True)
+        return state._replace(is_open=state.is_open & goes_on)
 
     def after_block(self, state: SequentialState, block: dict[int, float]) -> SequentialState:
         """The state after one more block."""
@@ -153,13 +155,6 @@ class DeclaredPairs(NamedTuple):
         """The state after a block that counts as lost by every policy, as nothing can be worse for any."""
         size = state.valid.shape[-1]
         return update(state, np.full(size, np.asarray(state.low)), np.where(is_undecided(state), np.arange(size), -1))
-
-    def _open_for(self, state: SequentialState, policies: Sequence[int]) -> SequentialState:
-        """The state in which policies that were dropped are compared no more."""
-        if len(policies) == len(self.policies):
-            return state
-        goes_on = np.all(np.isin(orders_of(len(self.policies)), policies), axis=-1, keepdims=True)
-        return state._replace(is_open=state.is_open & goes_on)
 
 
 def is_undecided(state: SequentialState) -> np.ndarray:
