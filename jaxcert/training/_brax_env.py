@@ -102,13 +102,9 @@ def _as_reported(inner: Any, outer: Any) -> Any:
     if not reported:
         return inner
     kept = {name: {key: getattr(outer, name)[key] for key in own} for name, own in reported.items()}
-    return _replace(inner, **{name: {**getattr(inner, name), **values} for name, values in kept.items()})
-
-
-def _replace(state: Any, **changes: Any) -> Any:
-    if hasattr(state, "_replace"):  # a named tuple
-        return state._replace(**changes)
-    return dataclasses.replace(state, **changes)
+    changes = {name: {**getattr(inner, name), **values} for name, values in kept.items()}
+    # A named tuple, or a dataclass.
+    return inner._replace(**changes) if hasattr(inner, "_replace") else dataclasses.replace(inner, **changes)
 
 
 # --- the trainers of Brax on current releases of JAX -----------------------------------------------------------------
