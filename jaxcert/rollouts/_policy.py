@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import inspect
 import types
@@ -37,15 +38,10 @@ class Policy:
 PolicyOrFunction = Policy | Callable[[Any, jax.Array], Any]
 
 
-@dataclasses.dataclass(frozen=True)
-class _Made:
-    """``apply`` of a Brax policy. Equal if ``make_policy`` is, so that checkpoints share a compilation."""
-
-    make_policy: Callable[..., Callable]
-    deterministic: bool
-
-    def __call__(self, params: Any, obs: Any, key: jax.Array) -> jax.Array:
-        return self.make_policy(params, deterministic=self.deterministic)(obs, key)[0]
+@functools.lru_cache
+def _made(make_policy: Callable[..., Callable], deterministic: bool) -> Callable[[Any, Any, jax.Array], Any]:
+    """``apply`` of a Brax policy: the same for the same ``make_policy``, so that checkpoints share a compilation."""
+    return lambda params, obs, key: make_policy(params, deterministic=deterministic)(obs, key)[0]
 
 
 def brax_policy(make_policy: Callable[..., Callable], params: Any, *, deterministic: bool = True) -> Policy:
@@ -66,7 +62,7 @@ def brax_policy(make_policy: Callable[..., Callable], params: Any, *, determinis
         >>> policy.apply(policy.params, 3.0, jax.random.key(0))
         6.0
     """
-    return Policy(_Made(make_policy, deterministic), params)
+    return Policy(_made(make_policy, deterministic), params)
 
 
 def digest(params: Any) -> str:
@@ -125,10 +121,11 @@ def as_policy(policy: Any) -> Policy:
         raise TypeError(
             f"{type(policy).__name__} holds arrays: give Policy(apply, params), with them in params"
         ) from error
-    return Policy(_Plain(policy, tuple(_captured(policy))), ())
+    captured = tuple(_captured(policy))
+    return Policy(_Plain(policy, captured, tuple(map(id, captured))), ())
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True)
 class _Plain:
     """A function with the current values of its outer variables; reassigning these makes another policy.
 
@@ -136,19 +133,11 @@ class _Plain:
     """
 
     function: Callable[[Any, jax.Array], Any]
-    captured: tuple[Any, ...]
+    captured: tuple[Any, ...] = dataclasses.field(compare=False)  # kept, so that no other object has one of the ids
+    ids: tuple[int, ...]
 
     def __call__(self, params: tuple[()], obs: Any, key: jax.Array) -> Any:
         return self.function(obs, key)
-
-    def _parts(self) -> tuple[Any, ...]:
-        return self.function, *map(id, self.captured)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Plain) and self._parts() == other._parts()
-
-    def __hash__(self) -> int:
-        return hash(self._parts())
 
 
 def _captured(function: Any) -> Iterator[Any]:
