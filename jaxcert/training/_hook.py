@@ -107,7 +107,7 @@ class CertificationHook:
     ) -> None:
         self.env, self.key, self.budget = env, key, budget
         self.thresholds = np.atleast_1d(np.asarray(thresholds, np.float64))
-        self.sizes = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
+        self.sizes, self.max_bytes = {"num_tasks": num_tasks, "num_rollouts": num_rollouts}, max_bytes
         self.deterministic = deterministic
         self.settings = self._checked({"beta": beta, "bound": bound, "method": method})
         self.ledger = Ledger(log)
@@ -115,11 +115,10 @@ class CertificationHook:
 
     def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
         """The settings of each checkpoint; ValueError now for what the first, which spends delta, would refuse."""
-        check_count("max_bytes", self.sizes["max_bytes"])
+        check_count("max_bytes", self.max_bytes)
         if len({_shown(value) for value in self.thresholds.ravel()}) < self.thresholds.size:
             raise ValueError(f"thresholds {self.thresholds} hold the same number twice, up to twelve digits")
-        sizes, delta = (self.sizes["num_tasks"], self.sizes["num_rollouts"]), self.budget.level(1)
-        found = checked_settings(self.env, self.thresholds, *sizes, delta=delta, **settings)
+        found = checked_settings(self.env, self.thresholds, **self.sizes, delta=self.budget.level(1), **settings)
         return {name: found[name] for name in settings}
 
     def __call__(self, step: int, make_policy: Callable[..., Any], params: Any) -> Checkpoint:
@@ -138,8 +137,7 @@ class CertificationHook:
         beta = self.settings["beta"]
         return {
             "deterministic": self.deterministic,
-            "num_tasks": self.sizes["num_tasks"],
-            "num_rollouts": self.sizes["num_rollouts"],
+            **self.sizes,
             "support": [float(end) if np.isfinite(end) else None for end in self.env.support],
             **self.settings,
             "beta": beta if beta is None or isinstance(beta, str) else float(beta),
@@ -150,7 +148,7 @@ class CertificationHook:
         number, delta = self.ledger.begin(int(step), self.budget)
         # On the host: the sharding of Brax's arrays changes after the first checkpoint.
         policy = brax_policy(make_policy, jax.device_get(params), deterministic=self.deterministic)
-        settings: dict[str, Any] = {**self.settings, "delta": delta, "validate": False}
+        settings: dict[str, Any] = {**self.settings, "delta": delta, "max_bytes": self.max_bytes, "validate": False}
         key = jax.random.fold_in(self.key, number)
         found = certify_policy(self.env, policy, key, self.thresholds, **self.sizes, **settings)
         mean = _mean_return(found.returns, found.certificate, step)
