@@ -154,7 +154,7 @@ class Declared(NamedTuple):
     give_up: float
     max_trials: int | None  # of a task, after which it is left; None for no limit
 
-    role = "task"  # what a label means
+    format, role = "jaxcert-trials-1", "task"  # of the log; what a label means
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ class DeclaredPairs(NamedTuple):
     max_pairs: int | None  # after which the experiment ends; None for no limit
     seed: int  # of the order within each pair
 
-    role = "policy"  # what a label means
+    format, role = "jaxcert-pairs-1", "policy"  # of the log; what a label means
 
     @property
     def noun(self) -> str:

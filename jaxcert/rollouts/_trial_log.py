@@ -19,10 +19,7 @@ from jaxcert.rollouts._first_entry import declared_in, fields_of
 from jaxcert.sequential import SequentialState, certificate
 
 # The kinds of declarations by the format of the log.
-_KINDS: dict[str, type[Declared] | type[DeclaredPairs]] = {
-    "jaxcert-trials-1": Declared,
-    "jaxcert-pairs-1": DeclaredPairs,
-}
+_KINDS = {kind.format: kind for kind in (Declared, DeclaredPairs)}
 
 
 class Log(NamedTuple):
@@ -47,8 +44,7 @@ class Log(NamedTuple):
 
 def first_entry(declared: Declared | DeclaredPairs) -> dict[str, Any]:
     """The entry with which a log begins."""
-    (name,) = (name for name, kind in _KINDS.items() if isinstance(declared, kind))
-    return {"format": name, "time": _now(), **fields_in(declared)}
+    return {"format": declared.format, "time": _now(), **fields_in(declared)}
 
 
 def _declared(kind: type[Any], entry: Mapping[str, Any]) -> Declared | DeclaredPairs:
