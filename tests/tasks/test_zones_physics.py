@@ -157,8 +157,8 @@ def test_a_zone_under_the_robot_gives_one():
 @pytest.fixture(scope="module")
 def layouts():
     """Nine places each, the robot's last, [10000, 9, 2]."""
-    found = jax.jit(jax.vmap(sample_layout))(jax.random.split(jax.random.key(0), NUM_LAYOUTS))
-    places = np.concatenate([np.asarray(found.centres).reshape(-1, 8, 2), np.asarray(found.start)[:, None]], axis=1)
+    centres, start = jax.jit(jax.vmap(sample_layout))(jax.random.split(jax.random.key(0), NUM_LAYOUTS))
+    places = np.concatenate([np.asarray(centres).reshape(-1, 8, 2), np.asarray(start)[:, None]], axis=1)
     return places.astype(float)
 
 
@@ -187,7 +187,9 @@ def test_a_layout_without_room_is_begun_again():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_robot, "_AT_ONCE", 1)
         patch.setattr(_robot, "_MOST_TRIES", 4)
-        found = jax.jit(jax.vmap(lambda key: _robot.sample_layout(key)))(jax.random.split(jax.random.key(1), 50))
-    places = np.concatenate([np.asarray(found.centres).reshape(-1, 8, 2), np.asarray(found.start)[:, None]], axis=1)
+        centres, start = jax.jit(jax.vmap(lambda key: _robot.sample_layout(key)))(
+            jax.random.split(jax.random.key(1), 50)
+        )
+    places = np.concatenate([np.asarray(centres).reshape(-1, 8, 2), np.asarray(start)[:, None]], axis=1)
     i, j = np.triu_indices(9, 1)
     assert np.linalg.norm(places[:, i] - places[:, j], axis=-1).min() >= 1.1 - 1e-6

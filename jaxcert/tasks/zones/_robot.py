@@ -90,13 +90,6 @@ _MOST_TRIES = 20
 _NOWHERE = 1e6
 
 
-class Layout(NamedTuple):
-    """The places of an episode, in m from the middle of the square: of the zones, float[4, 2, 2], and of the robot."""
-
-    centres: jax.Array
-    start: jax.Array
-
-
 class _Search(NamedTuple):
     """Coordinates found so far, float[9] each, how many, failures of the next object, and times drawn in all."""
 
@@ -107,18 +100,19 @@ class _Search(NamedTuple):
     times: jax.Array
 
 
-def sample_layout(key: jax.Array) -> Layout:
+def sample_layout(key: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Place the zones one after the other, then the robot, each uniformly where it keeps its distance from earlier
     objects.
 
     An object is drawn uniformly from the square of side 3.9 until it is at least 1.1 from all before. If 640 draws
-    were too near, there may be no room left, and the whole layout is begun again.
+    were too near, there may be no room left, and the whole layout is begun again. Places are in m from the middle of
+    the square: of the zones float[4, 2, 2], of the robot float[2].
     """
     nowhere, zero = jnp.full(NUM_PLACES, _NOWHERE, jnp.result_type(float)), jnp.zeros((), jnp.int32)
     start = _Search(nowhere, nowhere, zero, zero, zero)
     found = jax.lax.while_loop(lambda s: s.num_placed < NUM_PLACES, lambda s: _place_next(key, s), start)
     places = jnp.stack([found.x, found.y], axis=-1)
-    return Layout(places[:-1].reshape(NUM_COLOURS, ZONES_PER_COLOUR, 2), places[-1])
+    return places[:-1].reshape(NUM_COLOURS, ZONES_PER_COLOUR, 2), places[-1]
 
 
 def _place_next(key: jax.Array, search: _Search) -> _Search:

@@ -51,13 +51,13 @@ class ZoneEnv:
     def reset(self, rng: jax.Array) -> State:
         """Zones and robot anywhere; the robot at rest, with a uniform heading."""
         layout_key, heading_key = jax.random.split(rng)
-        layout = sample_layout(layout_key)
-        robot = at_rest(layout.start, jax.random.uniform(heading_key, (), layout.start.dtype, -jnp.pi, jnp.pi))
-        progress = formula.step(self.task, formula.initial_state(self.task), colours_at(robot, layout.centres))
-        obs = self._observe(robot, layout.centres, progress)
+        centres, start = sample_layout(layout_key)
+        robot = at_rest(start, jax.random.uniform(heading_key, (), start.dtype, -jnp.pi, jnp.pi))
+        progress = formula.step(self.task, formula.initial_state(self.task), colours_at(robot, centres))
+        obs = self._observe(robot, centres, progress)
         # A task of no meaning goes on to its first step, whose reward is NaN.
         done = _is_over(progress) & self._is_possible()
-        return State(obs, jnp.zeros((), layout.start.dtype), done, robot, layout.centres, progress)
+        return State(obs, jnp.zeros((), start.dtype), done, robot, centres, progress)
 
     def step(self, state: State, action: jax.Array) -> State:
         """A step of 0.05 s with a force and an angular velocity, each in [-1, 1] of the largest, and clipped to it.
