@@ -19,13 +19,7 @@ from jaxcert.numerics._meshes import automatic
 from jaxcert.numerics._rounding import Side, convert, convert_host, is_zero, known, most_whole
 from jaxcert.returns._checks import check_counts, check_returns, checked_shapes, describe_index
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import (
-    Needs,
-    declared_support,
-    returns_dtype,
-    split_support,
-    support_for,
-)
+from jaxcert.returns._prepared import Needs, declared_support, returns_dtype, split_support, support_for
 from jaxcert.returns._weighted import TaskWeights, Weighted
 from jaxcert.returns.summaries import Histogram
 
@@ -158,8 +152,7 @@ def _of_array(
         declared = declared_support(needs, x, support)
         ends = support_for(needs, declared, dtype if validate else None, num_returns=num_returns)
     shapes = _padded_shapes(x, where, ends, validate) if needs.padded else None
-    few = shapes is not None
-    if few:
+    if shapes is not None:
         x, where = np.asarray(x), None if where is None or np.asarray(where).all() else np.asarray(where)
     elif isinstance(x, np.ndarray) and x.dtype == bool:
         with jax.ensure_compile_time_eval():  # also exact there, and checked by all threads
@@ -172,7 +165,7 @@ def _of_array(
         check_counts(needs, where, first)
         # Host values are checked before they are rounded, which would move some into the support.
         check_returns(x, *ends, where, binary=needs.binary, first=first, axes=of_tasks)
-    values: Any = convert_host(x, dtype, side) if few else convert(x, dtype, side)
+    values: Any = (convert if shapes is None else convert_host)(x, dtype, side)
     if shapes is not None:
         # Successes of tasks with their own numbers of rollouts are coins of their own, for which the work grows with
         # their square.
@@ -181,7 +174,7 @@ def _of_array(
     # Outwards, or to nearest where returns are only compared with 0 and 1.
     sides: tuple[Side, Side] = ("nearest", "nearest") if needs.binary else ("down", "up")
     low, high = (known(end, dtype, side) for end, side in zip(ends, sides, strict=True))
-    return Sample(values, low, high, where, np.int32(n), np.int32(m), padded=few)
+    return Sample(values, low, high, where, np.int32(n), np.int32(m), padded=shapes is not None)
 
 
 def numbers_as_sample(values: jax.Array, low: jax.Array, high: jax.Array, where: jax.Array | None = None) -> Sample:
