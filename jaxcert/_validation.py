@@ -73,6 +73,14 @@ def as_numbers(name: str, value: Any) -> np.ndarray:
     return np.asarray(value, dtype=np.float64)
 
 
+def as_number(name: str, value: Any) -> float:
+    """The value as a number in double precision, or ValueError by name."""
+    number = as_numbers(name, value)
+    if number.ndim:
+        raise ValueError(f"{name} has shape {number.shape}; expected one number")
+    return float(number)
+
+
 def refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> None:
     """Raise ValueError that names the first element that is not good."""
     if np.all(good):
@@ -137,10 +145,7 @@ def _instead(value: Any) -> str:
 
 def check_number(name: str, value: Any, allowed: Callable[[float], bool], expected: str) -> None:
     """Raise ValueError unless it is one real number that is allowed; ``expected`` says in words which ones are."""
-    number = as_numbers(name, value)
-    if number.ndim:
-        raise ValueError(f"{name} has shape {number.shape}; expected one number")
-    if not allowed(float(number)):
+    if not allowed(as_number(name, value)):
         raise ValueError(f"{name} is {value!r}; expected {expected}")
 
 

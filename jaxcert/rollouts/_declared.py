@@ -118,14 +118,6 @@ def check_labels(name: str, labels: Sequence[Any], each: str) -> None:
         raise ValueError(f"{name} hold {label!r} {times} times; expected a label of its own for each")
 
 
-def one_number(name: str, value: Any) -> float:
-    """The value as a number in double precision, or ValueError by name."""
-    number = as_numbers(name, value)
-    if number.ndim:
-        raise ValueError(f"{name} has shape {number.shape}; expected one number")
-    return float(number)
-
-
 def two_ends(support: Any) -> tuple[float, float]:
     """The ends of a support, (0, 1) for none, or ValueError."""
     ends = as_numbers("support", (0, 1) if support is None else support)

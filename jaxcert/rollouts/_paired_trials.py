@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert._validation import as_number
 from jaxcert.returns._labels import quoted
 from jaxcert.rollouts._chained import ChainedLog
-from jaxcert.rollouts._declared import Trial, one_number, two_ends
+from jaxcert.rollouts._declared import Trial, two_ends
 from jaxcert.rollouts._declared_pairs import Blocks, DeclaredPairs, drawn_labels, is_undecided, settled
 from jaxcert.rollouts._recorded_trials import RecordedTrials
 from jaxcert.rollouts._trial_log import first_entry, trial_entry
@@ -103,8 +104,8 @@ class PairedTrials(RecordedTrials[DeclaredPairs]):
             labels=drawn_labels(number, len(names)) if blinded else names,
             support=two_ends(support),
             successes=support is None,
-            margin=one_number("margin", margin),
-            delta=one_number("delta", delta),
+            margin=as_number("margin", margin),
+            delta=as_number("delta", delta),
             bets=PAIR_BETS,
             goal=None,
             max_pairs=max_pairs,

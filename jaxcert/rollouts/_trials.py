@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from jaxcert._types import Numeric
-from jaxcert._validation import as_numbers, check_count
+from jaxcert._validation import as_number, as_numbers, check_count
 from jaxcert.rollouts._adaptive import AdaptiveCertificate
 from jaxcert.rollouts._chained import ChainedLog
-from jaxcert.rollouts._declared import Declared, check_possible, fewest_to_pass, one_number, two_ends
+from jaxcert.rollouts._declared import Declared, check_possible, fewest_to_pass, two_ends
 from jaxcert.rollouts._recorded_trials import RecordedTrials
 from jaxcert.rollouts._trial_log import begun, first_entry, run_of, with_trials
 from jaxcert.sequential._rule import usual_rule
@@ -117,10 +117,10 @@ class Trials(RecordedTrials[Declared]):
             thresholds=tuple(as_numbers("thresholds", thresholds).reshape(-1).tolist()),
             support=two_ends(support),
             successes=successes,
-            delta=one_number("delta", delta),
-            beta=one_number("beta", beta),
+            delta=as_number("delta", delta),
+            beta=as_number("beta", beta),
             bets=bets,
-            give_up=one_number("give_up", usual if give_up is None else give_up),
+            give_up=as_number("give_up", usual if give_up is None else give_up),
             max_trials=int(max_trials or _MOST_TRIALS) if successes or max_trials else None,
         )
         check_possible(declared)
