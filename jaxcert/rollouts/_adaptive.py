@@ -162,14 +162,8 @@ def certify_adaptive(
     sizes = {"num_slots": batch_size(state_bytes, num_tasks, max_bytes), "capacity": capacity}
     worker, state = _begin(env, policy, key, rows, level, rule, num_tasks=num_tasks)
     run = go_on(env, worker, state, needed, jnp.asarray(max_rollouts, jnp.int32), **sizes)
-    found = AdaptiveCertificate(
-        certificate=certificate_of(run.state, share, bool(binary)),
-        state=run.state,
-        tasks=worker.tasks,
-        num_started=run.num_rollouts,
-        rollout_task=run.log_task,
-        rollout_return=run.log_return,
-    )
+    certificate = certificate_of(run.state, share, bool(binary))
+    found = AdaptiveCertificate(certificate=certificate, tasks=worker.tasks, **run._asdict())
     if validate and is_concrete(found.state.valid) and not np.all(found.state.valid):
         task, place_of = np.asarray(found.rollout_task), lambda index: f"a return of task {task[index[0]]}"
         low, high = found.state.low, found.state.high

@@ -20,17 +20,12 @@ _AT_ONCE = 32
 
 
 class Run(NamedTuple):
-    """A sequential experiment under way.
-
-    Attributes:
-        num_rollouts: in all.
-        log_task, log_return: of each rollout in its order; -1 and NaN after the last.
-    """
+    """A sequential experiment under way, in fields of an ``AdaptiveCertificate``."""
 
     state: SequentialState
-    num_rollouts: jax.Array
-    log_task: jax.Array
-    log_return: jax.Array
+    num_started: jax.Array
+    rollout_task: jax.Array
+    rollout_return: jax.Array
 
 
 class Worker(NamedTuple):
@@ -58,7 +53,7 @@ def go_on(
     """
 
     def goes_on(run: Run) -> jax.Array:
-        return jnp.any(_wanted(run.state, needed)) & (run.num_rollouts < max_rollouts)
+        return jnp.any(_wanted(run.state, needed)) & (run.num_started < max_rollouts)
 
     def one_round(run: Run) -> Run:
         task, number, taken = assign(run, needed, max_rollouts, num_slots)
@@ -89,7 +84,7 @@ def assign(
     order = jnp.argsort(jnp.where(ready, state.num_rollouts, jnp.iinfo(jnp.int32).max)).astype(jnp.int32)
     count, rank = jnp.maximum(jnp.sum(ready, dtype=jnp.int32), 1), jnp.arange(num_slots, dtype=jnp.int32)
     task, times = order[rank % count], rank // count  # one rollout each, then a second each, ...
-    taken = ready[task] & (times < room[task]) & (run.num_rollouts + rank < max_rollouts)
+    taken = ready[task] & (times < room[task]) & (run.num_started + rank < max_rollouts)
     return task, state.num_rollouts[task] + times, taken
 
 
@@ -113,10 +108,10 @@ def _with(run: Run, task: jax.Array, number: jax.Array, taken: jax.Array, return
 
     # The number of steps is the largest number of rollouts of a task here, not the possible maximum.
     state = jax.lax.fori_loop(jnp.int32(0), jnp.max(num_taken), one, state)
-    at = jnp.where(taken, run.num_rollouts + jnp.cumsum(taken, dtype=jnp.int32) - 1, run.log_task.size)
+    at = jnp.where(taken, run.num_started + jnp.cumsum(taken, dtype=jnp.int32) - 1, run.rollout_task.size)
     return Run(
         state,
-        run.num_rollouts + jnp.sum(taken, dtype=jnp.int32),
-        run.log_task.at[at].set(task, mode="drop"),
-        run.log_return.at[at].set(returns, mode="drop"),
+        run.num_started + jnp.sum(taken, dtype=jnp.int32),
+        run.rollout_task.at[at].set(task, mode="drop"),
+        run.rollout_return.at[at].set(returns, mode="drop"),
     )
