@@ -156,16 +156,9 @@ class Declared(NamedTuple):
     def state(self) -> SequentialState:
         """The tasks before their first trial; ValueError for an invalid declaration."""
         check_labels("tasks", self.tasks, "task")
-        state = init(
-            len(self.tasks),
-            self.thresholds,
-            support=self.support,
-            beta=self.beta,
-            bets=self.bets,
-            give_up=self.give_up,
-            max_rollouts_per_task=self.max_trials,
-            binary=self.successes,
-        )
+        rule: dict[str, Any] = {name: getattr(self, name) for name in ("support", "beta", "bets", "give_up")}
+        rule |= {"max_rollouts_per_task": self.max_trials, "binary": self.successes}
+        state = init(len(self.tasks), self.thresholds, **rule)
         probability("delta", self.delta, state.beta.dtype, "down", validate=True, scalar=True)
         for threshold in self.thresholds:
             if threshold >= self.support[1]:
