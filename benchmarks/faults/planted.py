@@ -112,8 +112,8 @@ sentence-rounded-down certificates/_certificate.py
 - and {ceil_to(upper, 4)}
 + and {floor_to(upper, 4)}
 same-key-for-all-rollouts rollouts/_rounds.py
-- (worker.keys[task], number)
-+ (worker.keys[task], 0 * number)
+- (task, number)
++ (task, 0 * number)
 action-not-finite-unnoticed rollouts/_queue.py
 - finite=episodes.finite & (good | ~alive)
 + finite=episodes.finite

@@ -29,11 +29,11 @@ class Run(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """The inputs of an episode: the policy, the tasks [n], and the key of each task's rollouts."""
+    """The inputs of an episode: the policy, the tasks [n], and the key of all rollouts."""
 
     policy: Policy
     tasks: Any
-    keys: jax.Array
+    key: jax.Array
 
 
 @functools.partial(jax.jit, static_argnames=("env", "num_slots", "capacity"))
@@ -91,7 +91,7 @@ def assign(
 def _returns(env: MultiTaskEnv, worker: Worker, task: jax.Array, number: jax.Array, taken: jax.Array) -> jax.Array:
     """The return of each slot; rollout j of task i has the same key in whichever slot and order."""
     chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[task], worker.tasks)
-    keys = jax.vmap(jax.random.fold_in)(worker.keys[task], number)
+    keys = jax.vmap(lambda i, j: jax.random.fold_in(jax.random.fold_in(worker.key, i), j))(task, number)
     returns, finite = run_at_once(env, worker.policy, chosen, keys, taken)
     return jnp.where(finite, returns, jnp.nan)
 
