@@ -31,9 +31,7 @@ class Sample:
 
     @functools.cached_property
     def deviations(self) -> np.ndarray:
-        """Returns [tasks, m] of the tasks that vary, in standard deviations from the mean of their
-        task.
-        """
+        """Returns [tasks, m] of the tasks that vary, in standard deviations from the mean of their task."""
         several = np.sum(~np.isnan(self.returns), axis=1) > 1
         rows = self.returns[several & ~self.is_constant]
         if not len(rows):

@@ -44,10 +44,10 @@ def possible(x: Any, low: Any, high: Any, binary: bool) -> Any:
     return is_zero(x) | (x == 1) if binary else at_least(x, low) & (x <= jnp.minimum(high, jnp.finfo(x.dtype).max))
 
 
-def refutes(x: Any, low: Any, high: Any, binary: bool) -> Any:
+def refutes(x: Any, low: Any, high: Any) -> Any:
     """A mask of the entries that refute the declared support: infinite ones and numbers outside; a NaN is missing."""
     is_number = ~(jnp if isinstance(x, jax.Array) else np).isnan(x)
-    return is_number & ~possible(x, low, high, binary)
+    return is_number & ~possible(x, low, high, False)
 
 
 def check_returns(

@@ -15,9 +15,7 @@ from jaxcert.returns._sample import Apart, Sample, placed, sample_of
 
 
 def sample_of_pairs(needs: Needs, pairs: Paired, support: Any, where: Any, validate: bool) -> Sample:
-    """The differences of rollouts, rounded down; for averages, and for unequal numbers of rollouts, the two policies
-    stay separate.
-    """
+    """The differences of rollouts, rounded down; both policies apart for averages and unequal numbers of rollouts."""
     refuse_mask(where)
     if needs.binary:
         raise ValueError(f"bound is {needs.name!r}, which is for binary returns; differences of them are not binary")
@@ -82,7 +80,7 @@ def _differences(both: Apart) -> Sample:
         counts = True if one.mask is None else one.mask
         good = good & possible(one.values, one.low, one.high, False)
         missing = missing | (jnp.isnan(one.values) & counts)
-        refuted = refuted | (refutes(one.values, one.low, one.high, False) & counts)
+        refuted = refuted | (refutes(one.values, one.low, one.high) & counts)
     differences = jnp.where(good, jnp.maximum(lower_end(_sum(a.values, b.values)), low), jnp.nan)
     # A missing return leaves its task without a bound, even beside a return that does not count; a return outside the
     # support leaves all tasks without one.

@@ -42,10 +42,10 @@ class Paired:
         """The difference with the other sign."""
         return Paired(self.returns_b, self.returns_a, self.where_b, self.where_a)
 
-    def _each(self, change: Callable[[Any, Any], Any], fits: Callable[[Any], bool]) -> "Paired":
-        """Both policies with returns that are changed, by a function of them and of which count, if both fit then."""
+    def _each(self, change: Callable[[Any, Any], Any]) -> "Paired":
+        """Both policies with returns changed by a function of them and of which count, if both are successes then."""
         both = change(self.returns_a, self.where_a), change(self.returns_b, self.where_b)
-        return Paired(*both, self.where_a, self.where_b) if all(map(fits, both)) else self
+        return Paired(*both, self.where_a, self.where_b) if all(map(is_successes, both)) else self
 
 
 def paired(

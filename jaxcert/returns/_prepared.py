@@ -92,9 +92,7 @@ def as_successes(returns: Any, support: Any, where: Any, *named: str | None) -> 
     in their own precision. Two policies are converted together or not at all.
     """
     if hasattr(returns, "_each"):
-        return returns._each(
-            lambda x, mask: as_successes(x, support, where if mask is None else mask, *named), is_successes
-        )
+        return returns._each(lambda x, mask: as_successes(x, support, where if mask is None else mask, *named))
     if support is not None or "clopper_pearson" in named or "attained" in named:
         return returns
     if not isinstance(returns, np.ndarray | jax.Array | list | tuple) or not is_concrete(returns, where):

@@ -240,9 +240,7 @@ Tree = TypeVar("Tree")
 
 
 def placed(tree: Tree) -> Tree:
-    """Move host arrays to the device in one explicit transfer, which a transfer guard allows; leave others
-    unchanged.
-    """
+    """Move host arrays to the device in one explicit transfer, which a transfer guard allows; leave others alone."""
     leaves, structure = jax.tree.flatten(jax.tree.map(automatic, tree))
     host = [i for i, leaf in enumerate(leaves) if isinstance(leaf, np.ndarray | np.generic)]
     if is_concrete(leaves):

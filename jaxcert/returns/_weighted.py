@@ -45,7 +45,7 @@ class Weighted:
 
     _in_words: ClassVar[str] = "weighted"
 
-    def _each(self, change: Callable[[Any, Any], Any], _: Callable[[Any], bool]) -> "Weighted":
+    def _each(self, change: Callable[[Any, Any], Any]) -> "Weighted":
         """The same tasks with returns that are changed, by a function of them and of which count."""
         return dataclasses.replace(self, returns=change(self.returns, None))
 

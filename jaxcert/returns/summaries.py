@@ -132,7 +132,7 @@ class Histogram:
         if validate:
             check_returns(x, low, high, mask, binary=False)
         x = cast(convert(x, returns_dtype(x), "down"), low.dtype, "down")
-        inside, outside = possible(x, low, high, False), refutes(x, low, high, False)
+        inside, outside = possible(x, low, high, False), refutes(x, low, high)
         counted = inside if mask is None else inside & mask
         if mask is not None:
             inside, outside = inside | ~mask, outside & mask

@@ -110,9 +110,7 @@ def sample_reach_avoid(key: jax.Array) -> ReachAvoid:
 
 
 def _subset(draws: jax.Array, available: jax.Array, least: int, most: int) -> jax.Array:
-    """A random subset of the available elements, as a mask, from a uniform number for its size and one for each
-    element.
-    """
+    """A random subset of the available elements, as a mask, from a uniform number for its size and one for each."""
     size = _number(draws[0], least, jnp.minimum(most, jnp.sum(available, dtype=jnp.int32)))
     order = jnp.where(available, draws[1:], 2)
     rank = jnp.argsort(jnp.argsort(order)).astype(jnp.int32)
