@@ -1,12 +1,15 @@
-"""Checks of argument values, as far as they are concrete."""
+"""Checks of argument values, as far as they are concrete, and of values in files."""
 
 import contextlib
 import importlib
+import math
 import os
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from numbers import Real
+from types import UnionType
+from typing import Any, TypeVar, get_args
 
 import jax
 import jax.core
@@ -158,3 +161,43 @@ def check_count(name: str, value: Any, least: int = 1) -> None:
 def is_count(value: Any) -> bool:
     """Whether it is a whole number of at least 1."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 1
+
+
+# --- values of files, by the types that fields are annotated with ----------------------------------------------------
+
+_WORDS = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
+
+
+def typed(name: str, value: Any, hint: Any) -> Any:
+    """The value in an annotated type, a list as a tuple; ValueError by name for one of another type."""
+    try:
+        return _taken(value, hint)
+    except (TypeError, OverflowError):
+        raise ValueError(f"{name} is {value!r:.60}; expected {_in_words(hint)}") from None
+
+
+def _taken(value: Any, hint: Any) -> Any:
+    """The value in this type; TypeError for one of another type, OverflowError for a number that no float is."""
+    if isinstance(hint, UnionType):
+        return None if value is None else _taken(value, get_args(hint)[0])
+    if one := get_args(hint):
+        if not isinstance(value, list | tuple) or not value or (one[-1] is not ... and len(value) != len(one)):
+            raise TypeError
+        if one == (float, float) and value[1] is None:  # JSON has no infinite number
+            value = [value[0], math.inf]
+        return tuple(_taken(each, one[0]) for each in value)
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else None
+    if hint is float and number is not None and number == value:  # one that rounding makes another number is none
+        return number
+    if hint is float or type(value) is not hint:
+        raise TypeError
+    return value
+
+
+def _in_words(hint: Any) -> str:
+    if isinstance(hint, UnionType):
+        return f"{_in_words(get_args(hint)[0])}, or null"
+    if one := get_args(hint):
+        number = "" if one[-1] is ... else f"{len(one)} "
+        return f"a list of {number}{_WORDS[one[0]].removeprefix('a ')}s"
+    return _WORDS[hint]

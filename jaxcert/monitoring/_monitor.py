@@ -11,8 +11,7 @@ from jaxcert.certificates._figures import confidence
 from jaxcert.monitoring._claims import MonitoredClaim
 from jaxcert.monitoring._monitor_declared import FORMAT, Declared, as_declared, declare, first_entry, read_task
 from jaxcert.monitoring._monitor_state import Evidence, MonitorState, Row, Task, check_tasks, evidence, rows_after
-from jaxcert.rollouts._chained import ChainedLog
-from jaxcert.rollouts._first_entry import declared_in
+from jaxcert.rollouts._chained import ChainedLog, declared_in
 from jaxcert.tables._entries import as_seen
 from jaxcert.tables._files import in_file
 

@@ -9,7 +9,7 @@ from jaxcert.monitoring._claims import MonitoredClaim
 from jaxcert.monitoring._monitor_loop import init
 from jaxcert.monitoring._monitor_state import MonitorState, Task
 from jaxcert.monitoring._task_test import SUCCESSES, UPPER_BOUND
-from jaxcert.rollouts._first_entry import fields_of
+from jaxcert.rollouts._chained import fields_of
 
 FORMAT, _NUMBERS = "jaxcert-monitor-1", ("threshold", "epsilon", "delta")
 # Blocks of tasks with more rollouts each would take gigabytes.

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jaxcert._validation import typed
 from jaxcert.certificates._anytime import ANYTIME
 from jaxcert.certificates._band import BAND
 from jaxcert.certificates._certify import SAFETY
@@ -18,7 +19,6 @@ from jaxcert.certificates._safety_level import SAFETY_LEVEL
 from jaxcert.certificates._suite import SUITE
 from jaxcert.certificates._suite_mean import SUITE_MEAN
 from jaxcert.certificates._worst_tasks import CVAR
-from jaxcert.rollouts._first_entry import typed
 from jaxcert.sequential._recorded import SEQUENTIAL
 
 QUESTIONS: dict[str, Question] = {

@@ -13,12 +13,11 @@ from typing import Any, Self
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._validation import check_count, check_finite, check_open_unit, is_count, refuse
+from jaxcert._validation import check_count, check_finite, check_open_unit, is_count, refuse, typed
 from jaxcert.certificates._question import COMMON, FREQUENCIES, Question
 from jaxcert.certificates._registry import AUTO, defaults
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import checked_options, usual_questions
-from jaxcert.rollouts._first_entry import typed
 from jaxcert.tables._files import content_of, write_whole
 
 _FORMAT_VERSION = 1

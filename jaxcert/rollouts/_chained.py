@@ -5,11 +5,11 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, get_type_hints
 
-from jaxcert._validation import warn
+from jaxcert._validation import typed, warn
 from jaxcert.tables._files import check_output, content_of, lock_of, naming, parsed, write_whole
 
 # What each line begins with, its place from 0, and ends with.
@@ -207,3 +207,21 @@ def _append(path: Path, lines: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.ftruncate(file.fileno(), size)
             raise
+
+
+def declared_in(entry: Mapping[str, Any] | None, kinds: Mapping[str, Callable[[Mapping[str, Any]], Any]]) -> Any:
+    """The declaration in the first entry of a log, by its format read as one kind; ValueError for anything else."""
+    if entry is None:
+        raise ValueError("holds no complete line; expected what was declared as the first one")
+    if entry.get("format") not in [*kinds]:
+        raise ValueError(f"its format is {entry.get('format')!r:.40}; expected {' or '.join(map(repr, kinds))}")
+    return kinds[entry["format"]](entry)
+
+
+def fields_of(entry: Mapping[str, Any], kind: type, names: Iterable[str], place: str = "") -> dict[str, Any]:
+    """The fields of these names, lists as tuples; ValueError for one of another type than the kind is annotated with.
+
+    ``place``: of the fields, in messages.
+    """
+    hints = get_type_hints(kind)
+    return {name: typed(f"{name} {place}".strip(), entry.get(name), hints[name]) for name in names}

@@ -13,9 +13,9 @@ import numpy as np
 
 from jaxcert.numerics._rounding import convert_host
 from jaxcert.rollouts._adaptive import AdaptiveCertificate
+from jaxcert.rollouts._chained import declared_in, fields_of
 from jaxcert.rollouts._declared import Declared, Trial, check_outcome, fields_in
 from jaxcert.rollouts._declared_pairs import DeclaredPairs
-from jaxcert.rollouts._first_entry import declared_in, fields_of
 from jaxcert.sequential import SequentialState, certificate
 
 # The kinds of declarations by the format of the log.
