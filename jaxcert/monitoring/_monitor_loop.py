@@ -7,8 +7,8 @@ import numpy as np
 from jaxcert._types import Array, Numeric
 from jaxcert._validation import is_concrete, require_real
 from jaxcert.certificates._interval import check_complete
-from jaxcert.monitoring._monitor_state import MonitorState, after_tasks
-from jaxcert.monitoring._task_test import as_returns, check_possible, prepare_test
+from jaxcert.monitoring._monitor_state import MonitorState, advance
+from jaxcert.monitoring._task_test import as_returns, check_possible, prepare_test, score_down
 from jaxcert.numerics._bets import goal_up
 from jaxcert.numerics._rounding import cast, compute_dtype, next_down
 from jaxcert.returns._prepared import Support, probability
@@ -116,4 +116,9 @@ def update(state: MonitorState, returns: Array, *, validate: bool = True) -> Mon
         raise ValueError(f"returns have shape {values.shape}; expected [{state.test.num_rollouts}], those of one task")
     if validate and is_concrete(state.test, values):
         check_possible(state.test, np.asarray(values, np.float64)[None])
-    return after_tasks(state, as_returns(state.test, values)[None], np.ones(1, bool))[0]
+    return _update(state, as_returns(state.test, values))
+
+
+@jax.jit
+def _update(state: MonitorState, returns: jax.Array) -> MonitorState:
+    return advance(state, *score_down(state.test, returns))

@@ -171,7 +171,7 @@ def rows_after(state: MonitorState, tasks: Sequence[Task], start: int) -> tuple[
         some = tasks[first : first + _BLOCK]
         values = np.full((_BLOCK, state.test.num_rollouts), float(state.test.high))
         values[: len(some)] = [task.returns for task in some]
-        state, told = after_tasks(state, as_returns(state.test, values), np.arange(_BLOCK) < len(some))
+        state, told = _advance(state, as_returns(state.test, values), np.arange(_BLOCK) < len(some))
         columns = [np.asarray(each)[: len(some)].tolist() for each in told]
         number = start + first + 1
         rows += [Row(number + i, *task, *each) for i, (task, *each) in enumerate(zip(some, *columns, strict=True))]
@@ -179,7 +179,7 @@ def rows_after(state: MonitorState, tasks: Sequence[Task], start: int) -> tuple[
 
 
 @jax.jit
-def after_tasks(state: MonitorState, returns: jax.Array, where: Any) -> tuple[MonitorState, tuple[jax.Array, ...]]:
+def _advance(state: MonitorState, returns: jax.Array, where: Any) -> tuple[MonitorState, tuple[jax.Array, ...]]:
     """The state after the tasks [s, m] that are present, and the evidence after each."""
     scores, fine = jax.vmap(lambda one: score_down(state.test, one))(returns)
 
