@@ -1,6 +1,7 @@
 """Certificates that decide, while they roll out, which task needs another rollout."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,17 +19,15 @@ from jaxcert.certificates._safety_level import allowed_counts
 from jaxcert.numerics._rounding import known
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import probability
-from jaxcert.returns._sample import placed
 from jaxcert.rollouts._certify_policy import sampled_tasks
 from jaxcert.rollouts._collect import batch_size, check_shapes
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.rollouts._policy import PolicyOrFunction, as_policy, episode_key, key_apart
+from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, key_apart
 from jaxcert.rollouts._rounds import Worker, go_on
 from jaxcert.sequential._rule import MOST_ROLLOUTS, prepare_rule, takes_table
 from jaxcert.sequential._wealth import SequentialState, certificate_of, start
 
 _MOST_ROLLOUTS = 2**28
-_start = jax.jit(start, static_argnums=0)
 _UNDECLARED = (
     "All returns are 0 or 1: a new run with binary=True, or of an environment that declares it, would give up fewer "
     "tasks that fail at first."
@@ -156,15 +155,13 @@ def certify_adaptive(
     limits = {"give_up": give_up, "max_rollouts_per_task": max_rollouts_per_task, "binary": binary}
     rule = prepare_rule(rows, level, env.support, bets=None, **limits)
     needed = _needed(until, num_tasks, rows, level, share, validate)
-    # The same tasks as ``certify_policy`` draws with this key.
-    key_tasks, key_rollouts = jax.random.split(key_apart(key))
-    worker = Worker(as_policy(policy), sampled_tasks(env, key_tasks, num_tasks), episode_key(key_rollouts))
-    state_bytes = check_shapes(env, worker.policy, worker.tasks)
+    policy = as_policy(policy)
+    state_bytes = check_shapes(env, policy, sampled_tasks.eval_shape(env, key, 1))
     # The log's length is a power of two, so that another number of rollouts seldom recompiles.
     capacity = 1 << (max_rollouts - 1).bit_length()
     sizes = {"num_slots": batch_size(state_bytes, num_tasks, max_bytes), "capacity": capacity}
     ends = known(env.support[0], dtype, "down"), known(env.support[1], dtype, "up")
-    state = _start((num_tasks,), *placed((rows, *ends, level)), rule)
+    worker, state = _begin(env, policy, key, (rows, *ends, level, rule), num_tasks=num_tasks)
     run = go_on(env, worker, state, needed, jnp.asarray(max_rollouts, jnp.int32), **sizes)
     certificate = certificate_of(run.state, share, bool(binary))
     found = AdaptiveCertificate(certificate=certificate, tasks=worker.tasks, **run._asdict())
@@ -200,3 +197,13 @@ def _needed(
             f"{1 - float(least):.4f} at this delta and beta, if all of them pass"
         )
     return jnp.broadcast_to(jnp.where(allowed > 0, num_tasks + 1 - allowed, num_tasks + 1), thresholds.shape)
+
+
+@functools.partial(jax.jit, static_argnames=("env", "num_tasks"))
+def _begin(
+    env: MultiTaskEnv, policy: Policy, key: jax.Array, settings: tuple[Any, ...], *, num_tasks: int
+) -> tuple[Worker, SequentialState]:
+    """The tasks, the same as ``certify_policy`` draws with this key, and their state before the first rollout."""
+    key_tasks, key_rollouts = jax.random.split(key_apart(key))
+    worker = Worker(policy, env.sample_tasks(key_tasks, num_tasks), episode_key(key_rollouts))
+    return worker, start((num_tasks,), *settings)

@@ -120,5 +120,5 @@ def checked_settings(
 
 @functools.partial(jax.jit, static_argnames=("env", "num_tasks"))
 def sampled_tasks(env: MultiTaskEnv, key: jax.Array, num_tasks: int) -> Any:
-    """The tasks, compiled."""
+    """The tasks, compiled; its ``eval_shape`` traces once."""
     return env.sample_tasks(key, num_tasks)
