@@ -210,9 +210,8 @@ class ReturnsFile(Returns):
         """A condition on the rows, for other readers."""
         found = parts_of(condition, self.names, other=".*(?=!=)|.*?")
         name, sign, entries = found or Condition(condition, "!=", ())
-        other_labels = [*self.of_tasks.get(name := name.strip(), {}).values()]
-        has_one_each = len({*other_labels}) == len(other_labels) > 0  # as an alias
-        if (of_tasks := has_one_each or label_tasks(entries, {name}, [self])) or sign == "!=":
+        sizes = Counter(self.of_tasks.get(name := name.strip(), {}).values()).values()  # how many tasks an entry has
+        if (of_tasks := 1 in sizes or label_tasks(entries, {name}, [self])) or sign == "!=":
             return f"some {'tasks' if of_tasks else 'rows'} by {name}"
         last_parts = [_PLACE.sub("", _USER.sub("", _QUERY.sub(r"\1", decoded(each)))) for each in entries]
         return f"where {Condition(name, sign, last_parts)}"  # the certificate states it
