@@ -57,7 +57,7 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     read = Read(read_as, task, trial, others, rows.column, values if is_wide else values[:1])
     check_rows(read)
     check_pairs(read)
-    ask_about_names_of([*map(roles.called, [*parts, read_as.trial]), roles.of_rows])
+    ask_about_names_of([*map(roles.called, [*parts, read_as.trial, roles.strata]), roles.of_rows])
     if roles.strata not in parts or len(parts) != 2:  # of two parts one is said to be a kind of tasks
         ask_about_labels_of(read, rows.labels, {part: roles.called(part) for part in parts})
     is_counted = len(names) == 2 and not is_wide
@@ -176,7 +176,10 @@ def _told_apart(read: Read, pair: list[int]) -> str:
     apart = [str(name) for name in held if len({*read.column(name).places[pair].tolist()}) > 1][:3]
     if not apart:
         return ""
-    joined = "" if tells(apart[0]).no_task else " both as task, where the other numbers tasks of its own (--task),"
+    told = tells(apart[0])
+    joined = (
+        "" if told.no_task or told.looked_at else " both as task, where the other numbers tasks of its own (--task),"
+    )
     how = (
         f": expected as trial what tells the trials of a task apart (--trial),{joined} or rows of one policy alone "
         "(--policy, --where)"

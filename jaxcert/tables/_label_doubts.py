@@ -177,9 +177,8 @@ def _ask_about_parts(read: Read, parts: Mapping[Any, str], label: Callable[[Colu
         are_anew = len(parts) == 2 and any(each.are_whole for each in groups)
         may_vary = told.trial or (repeats and not groups and (tells(held).task or not told.task) and not are_unknown)
         is_own = len(whole.entries) == len(whole.places) > len(others.entries)  # a label for each row
-        # Each entry stands with one task, which has several, as the runs of a task do.
-        is_nested = len(entries.entries) == len(whole.entries) > len(others.entries)
-        is_odd = is_nested and not groups and not (told.task or told.place)
+        # A task has several entries, as of runs or days.
+        is_odd = len(others.entries) < len(whole.entries) and not groups and not (told.task or told.place)
         if (may_vary and is_own) or is_odd or (crossing(others, entries) >= 0.5 and not are_anew):
             return tell("label_of_parts", part=str(part), rest=rest)
     return None

@@ -433,16 +433,22 @@ def test_two_trials_that_number_moments_are_asked_about(tmp_path, names):
             read(strict=True)
 
 
-NAMED = "which by its name are policies, versions, seeds of training or moments"
+NAMED = "which by its name are policies, versions, conditions, seeds of training or moments"
 JOINED = "trials of one task are wrongly counted as separate tasks"
 
 
-@pytest.mark.parametrize("name", ["checkpoint", "policy", "model_id", "version", "train_seed", "t", "turn"])
+@pytest.mark.parametrize(
+    "name", ["checkpoint", "policy", "model_id", "policy_type", "variant", "version", "train_seed", "t", "turn"]
+)
 def test_labels_named_after_policies_are_asked_about(tmp_path, name):
     frame = pd.DataFrame({name: [f"x{i:02}y" for i in range(12) for _ in range(5)], "success": [*[True] * 59, False]})
     for task in (name, f"room,{name}"):
         with pytest.raises(ValueError, match=NAMED):
             from_frame(frame.assign(room="kitchen"), task=task, trial=None, strict=True)
+    with pytest.raises(ValueError, match=NAMED):
+        from_frame(
+            frame.assign(task=[f"{x}{i % 2}z" for i, x in enumerate(frame[name])]), strata=name, trial=None, strict=True
+        )
     for row in range(12):
         (tmp_path / f"{name}_{row}").mkdir()
         written(tmp_path / f"{name}_{row}" / "r.csv", success=[True, row > 3])
@@ -455,6 +461,7 @@ def test_labels_named_after_policies_are_asked_about(tmp_path, name):
 PARTS_OF_LABELS = [
     ("task,run", [(f"p{i}x", f"r{i}-{j}") for i in range(20) for j in range(2)], JOINED),
     ("task,session", [(f"p{i}x", f"r{i}-{j}") for i in range(20) for j in range(2)], JOINED),
+    ("task,day", [(f"p{i}x", f"d{(3 * i + 4 * j) % 10}") for i in range(20) for j in range(2)], JOINED),
     ("suite,task_id", [(f"p{i}x", f"r{i}-{j}") for i in range(20) for j in range(2)], ""),
     ("env,level_seed", [(f"p{i}x", 2 * i + j) for i in range(20) for j in range(2)], ""),
     ("task,policy", [(f"p{i}x", p) for p, n in (("pi0", 20), ("act", 8)) for i in range(n)], NAMED),
@@ -478,6 +485,8 @@ def test_parts_of_a_label_are_looked_at(names, pairs, said):
     [
         ("policy", ""),
         ("checkpoint", ""),
+        ("policy_type", ""),
+        ("prompt", ""),
         ("category", "both columns as task"),
         ("turn", ""),
         ("session", "both as task, where the other numbers tasks of its own"),
