@@ -15,8 +15,7 @@ SETTINGS = ("--support", 0, 1, "--delta", 0.05, "--threshold", 0.5)
 
 
 def page(folder, file, *options) -> str:
-    status, _, err = command("certify", file, *SETTINGS, *options, "--report", folder / "c.html")
-    assert (status, err) == (0, "")
+    said("certify", file, *SETTINGS, *options, "--report", folder / "c.html")
     return (folder / "c.html").read_text()
 
 

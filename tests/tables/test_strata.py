@@ -80,24 +80,23 @@ def test_a_task_is_in_one_stratum(file):
     refused_to_read(file, "has no column 'room'; found 'kind', 'task'", strata="room")
 
 
-def test_commands_ask_about_strata_or_refuse_them(file, tmp_path):
-    words = ("certify", file, "--strata", "kind", "--threshold", 0.5, "--delta", 0.1)
-    status, out, err = command(*words, "--json", tmp_path / "c.json")
-    assert status == 0, err
-    assert "on a new task from a or b, each as likely" in out
-    assert command("verify", tmp_path / "c.json", file).status == 0
-    uneven = command(*words, "--frequency", "a = 0.25", "--frequency", "b=0.75")
-    assert "from a (0.25) or b (0.75)" in uneven.out
-    assert "from a (0.25) or b (0.75)" in command(*words, "--frequency", "a=0.25,b=0.75").out
-    assert "the stratum 'c' has a frequency and no task" in refused(*words, "--frequency", "c=1")
-    assert "the stratum 'b' has tasks and no frequency" in refused(*words, "--frequency", "a=1")
-    episode = ("certify", file, "--strata", "kind", "--question", "episode", "--delta", 0.1)
-    assert "'episode' is not about strata, within which tasks were drawn; expected one of mean, cvar" in refused(
-        *episode
+@pytest.mark.usefixtures("there")
+def test_commands_ask_about_strata_or_refuse_them(file):
+    session(
+        """
+        ASKED --json c.json ~> on a new task from a or b, each as likely
+        verify c.json FILE ~>
+        ASKED --frequency 'a = 0.25' --frequency b=0.75 ~> from a (0.25) or b (0.75)
+        ASKED --frequency a=0.25,b=0.75 ~> from a (0.25) or b (0.75)
+        ASKED --frequency c=1 => the stratum 'c' has a frequency and no task
+        ASKED --frequency a=1 => the stratum 'b' has tasks and no frequency
+        certify FILE --strata kind --question episode --delta 0.1 => is not about strata, within which tasks were drawn
+        plan --strata kind --delta 0.1 => a plan for new tasks of one policy (PILOT) does
+        certify FILE --question stratified --threshold 0.5 --delta 0.1 => is about strata; expected their column (--str
+        """,
+        ASKED=f"certify {file} --strata kind --threshold 0.5 --delta 0.1",
+        FILE=str(file),
     )
-    assert "a plan for new tasks of one policy (PILOT) does" in refused("plan", "--strata", "kind", "--delta", 0.1)
-    asked = ("certify", file, "--question", "stratified", "--threshold", 0.5, "--delta", 0.1)
-    assert "is about strata; expected their column (--strata)" in refused(*asked)
 
 
 ASKED = ("--mean", "--question cvar --alpha 0.5 --cap 1", "--requirement 'success >= 0.5'")
