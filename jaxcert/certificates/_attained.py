@@ -15,7 +15,8 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._averages import Solve, by_weights, ratios_of
 from jaxcert.certificates._counting import any_of, best_of, count_violations, fields_of_best
 from jaxcert.certificates._levels import (
-    LEVELS,
+    NEW_TASKS,
+    WEIGHTED_TASKS,
     Enough,
     Numbers,
     best_at_levels,
@@ -60,7 +61,7 @@ Shown = tuple[Any, Any]
 
 def shown_at(sample: Sample, beta: Any = None) -> Shown:
     """At beta, or at the usual level; the host computes the limits if all tasks have the same number of rollouts."""
-    beta = np.asarray(LEVELS[0], sample.dtype) if beta is None else beta
+    beta = np.asarray(NEW_TASKS.levels[0], sample.dtype) if beta is None else beta
     most = sample.values.shape[-1] if sample.is_full else 0
     return beta, table_of(TAIL, int(sample.num_rollouts), most, beta) if sample.is_full else None
 
@@ -111,7 +112,7 @@ def count_successes(
     found, (shown, tried), numbers, by = counted(sample), known, None, by_coins
     if sample.weights is not None:
         count = jnp.where(ratios_of(sample)[1], found.successes, -1)
-        numbers, by = numbers_for(beta, weighted=True), by_weights(sample)
+        numbers, by = numbers_for(beta, WEIGHTED_TASKS), by_weights(sample)
         m = jnp.broadcast_to(sample.num_rollouts, (*count.shape[:-1], 1)) if sample.is_full else found.num_rollouts
         found = Successes(count, m.astype(count.dtype))
     fields = fields_of_successes(found, sample.num_tasks, thresholds, beta, delta, tried, numbers, by, method.tail)

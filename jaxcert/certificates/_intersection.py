@@ -19,11 +19,12 @@ from jaxcert.certificates._attained import Tried, counted
 from jaxcert.certificates._averages import Solve, by_weights, ratios_of
 from jaxcert.certificates._counting import any_of, best_of, fields_of_best, where_smallest
 from jaxcert.certificates._levels import (
-    LEVELS,
-    LEVELS_WITH_WEIGHTS,
+    LISTED_TASKS,
+    NEW_TASKS,
+    WEIGHTED_TASKS,
     Numbers,
+    UsualLevels,
     by_coins,
-    delta_shares,
     numbers_for,
     together,
     too_few,
@@ -36,7 +37,7 @@ from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import in_unit, next_up
-from jaxcert.returns._sample import placed
+from jaxcert.returns._sample import Sample, placed
 
 # --- count, then solve ------------------------------------------------------------------------------------------------
 
@@ -64,24 +65,29 @@ def _tried(method: Method, metrics: list[Metric], beta: Any, delta: Any, listed:
     have as many trials.
     """
     first = metrics[0].sample
-    weighted = first.weights is not None
-    enough = [each.enough(beta.betas if isinstance(beta, Levels) else beta, weighted) for each in metrics]
+    usual = _usual(first, listed)
+    enough = [each.enough(beta.betas if isinstance(beta, Levels) else beta, usual) for each in metrics]
     if isinstance(beta, Levels):
         betas, deltas = beta
     elif beta is not None:
         betas, deltas = beta.reshape(1), delta.reshape(1)
     else:
         most = max(float(each.sample.num_rollouts) for each in metrics)
-        levels = np.asarray(LEVELS_WITH_WEIGHTS if weighted else LEVELS, delta.dtype)
-        shares, own = np.asarray(delta_shares(most, weighted=weighted), delta.dtype), np.arange(len(levels))
+        levels = np.asarray(usual.levels, delta.dtype)
+        shares, own = np.asarray(usual.shares(most), delta.dtype), np.arange(len(levels))
         own = own.astype(delta.dtype)
         rows = [own if each is None else each.successes[0].astype(delta.dtype) for each in enough]
         # Ways with the same numbers of successes, and without a bound, are one.
         xp = np if all(isinstance(row, np.ndarray) for row in rows) else jnp
         betas, deltas = levels, delta * together(xp.stack(rows), shares)
-    known = all(each.has_one_level for each in metrics) and method.tail and not (listed or weighted)
+    known = all(each.has_one_level for each in metrics) and method.tail and usual is NEW_TASKS
     table = table_of(method.tail, int(first.num_tasks), first.tasks[-1], deltas) if known else None
     return Tried(enough, deltas, table, betas)
+
+
+def _usual(sample: Sample, listed: bool) -> UsualLevels:
+    """The levels that are tried if none is given."""
+    return LISTED_TASKS if listed else NEW_TASKS if sample.weights is None else WEIGHTED_TASKS
 
 
 # --- within a program -----------------------------------------------------------------------------------------------
@@ -93,7 +99,7 @@ def _counted(
 ) -> dict[str, jax.Array]:
     first = metrics[0].sample
     n, usual, weighted = first.num_tasks, method.counts_successes and beta is None, first.weights is not None
-    numbers = functools.partial(numbers_for, weighted=weighted)
+    numbers = functools.partial(numbers_for, usual=_usual(first, listed))
     each = [_passed(metric, tried, beta, i, usual and metric.bound.binary, numbers) for i, metric in enumerate(metrics)]
     passes, levels, bad_tasks = (jnp.stack(arrays, axis=-3) for arrays in zip(*each, strict=True))
     bad_task, one_level = jnp.any(bad_tasks, axis=-3)[..., 0], all(each.has_one_level for each in metrics)

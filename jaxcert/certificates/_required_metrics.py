@@ -12,7 +12,7 @@ from jaxcert._validation import check_finite, is_concrete, warn
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._anytime import EVERY_MOMENT
 from jaxcert.certificates._batch_axes import STATIC
-from jaxcert.certificates._levels import Enough, usual_enough
+from jaxcert.certificates._levels import Enough, UsualLevels, usual_enough
 from jaxcert.certificates._registry import bound_for
 from jaxcert.certificates._soft import SOFT
 from jaxcert.numerics._rounding import cast_host, complement_up, known
@@ -44,12 +44,12 @@ class Metric:
         """Whether all tasks have the same levels: unless their numbers of trials differ, of successes."""
         return self.sample.is_full or not self.bound.binary
 
-    def enough(self, beta: Any, weighted: bool) -> Enough | None:
+    def enough(self, beta: Any, usual: UsualLevels) -> Enough | None:
         """The numbers of successes to pass, [1, ways], if every task has the same number of trials."""
         if not (self.bound.binary and self.sample.is_full):
             return None
         m = self.sample.num_rollouts.astype(self.threshold.dtype)
-        return usual_enough(m, self.threshold.reshape(1), self.level(beta), weighted=weighted)
+        return usual_enough(m, self.threshold.reshape(1), self.level(beta), usual)
 
     def level(self, beta: Any) -> Any:
         """What the level of numbers of successes must not exceed, in the type of the returns."""

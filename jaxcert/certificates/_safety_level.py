@@ -31,7 +31,7 @@ from jaxcert.certificates._counting import (
     fields_of_limits,
     largest_betas,
 )
-from jaxcert.certificates._levels import LEVELS, delta_shares
+from jaxcert.certificates._levels import NEW_TASKS
 from jaxcert.certificates._method import BINOMIAL, TAIL, USUAL_BETA, Method, inflate, searched, solve, table_of
 from jaxcert.certificates._question import Question, Rows
 from jaxcert.certificates._registry import Returns, as_row, defaults, is_auto, levels_of
@@ -172,7 +172,7 @@ def _of_successes(sample: Sample, wanted: Any, delta: Any) -> dict[str, Any]:
     if few:
         deltas = attained_level(delta, n, int(m)).reshape(1)
     else:
-        shares = [array.asarray(part, delta.dtype) for part in delta_shares(array.asarray(m, delta.dtype))]
+        shares = [array.asarray(part, delta.dtype) for part in NEW_TASKS.shares(array.asarray(m, delta.dtype))]
         deltas = part_of(delta, array.stack(shares))
     table = table_of(TAIL, n, sample.tasks[-1], deltas)
     return _limits(few, *placed((sample, wanted, delta, deltas, table, shown_at(sample)))) | {"delta": delta}
@@ -201,7 +201,7 @@ def _best_of_levels(sample: Sample, found: Successes, there: jax.Array, risks: j
     """The (k + 1)-th smallest of the lower bounds at each level, at the level where it is largest."""
     # For each safety and level, [t, levels], beta, and how many k, counted from 0, are allowed. They depend only on n,
     # the most rollouts of a task, delta and the safety.
-    betas, allowed = largest_betas(risks, LEVELS, wanted, sample.num_tasks)
+    betas, allowed = largest_betas(risks, NEW_TASKS.levels, wanted, sample.num_tasks)
     valid = in_unit(betas)
     every = jnp.broadcast_to(risks, (*allowed.shape, risks.shape[-1]))
     risk = jnp.take_along_axis(every, allowed[..., None] - 1, axis=-1)[..., 0]

@@ -18,9 +18,10 @@ from jaxcert.certificates._certificate import answer, with_article
 from jaxcert.certificates._counting import status_where, valid_rows, where_smallest
 from jaxcert.certificates._episode import IN_A_ROW, in_a_row
 from jaxcert.certificates._figures import LISTED, floor_figures, nothing, of_tasks
+from jaxcert.certificates._levels import LISTED_TASKS
 from jaxcert.certificates._question import Question, Rows
 from jaxcert.certificates._registry import Returns, bound_for, thresholds_of
-from jaxcert.certificates._suite_counts import LEVELS, allowances, passes, tried_for
+from jaxcert.certificates._suite_counts import allowances, passes, tried_for
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
 from jaxcert.returns._labels import quoted
@@ -195,7 +196,7 @@ def certify_suite(
     rows = padded_rows(needed, sample)
     tried = tried_for(per_task, sample, rows, delta)
     fields = _counted(per_task, *placed((sample, rows, delta, tried)))
-    fields |= {"thresholds": padded_rows(row, sample), "betas": np.asarray(LEVELS, dtype), "delta": delta}
+    fields |= {"thresholds": padded_rows(row, sample), "betas": np.asarray(LISTED_TASKS.levels, dtype), "delta": delta}
     settings = {"bound": per_task.name, "quantity": quantity, "num_episodes": num_episodes, "question": "suite"}
     return answer(SuiteCertificate, fields, sample.num_tasks, len(row), **settings)
 

@@ -19,7 +19,7 @@ from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._attained import Tried, counted
 from jaxcert.certificates._counting import reached
-from jaxcert.certificates._levels import known_enough, near, together
+from jaxcert.certificates._levels import LISTED_TASKS, together, usual_enough
 from jaxcert.certificates._method import Tail, table_of
 from jaxcert.numerics._batches import in_blocks, in_front
 from jaxcert.numerics._coins import coins_allowed, equal_coins_allowed
@@ -27,11 +27,6 @@ from jaxcert.numerics._rounding import complement_down, in_unit
 from jaxcert.returns._prepared import part_of
 from jaxcert.returns._sample import Sample
 
-# Four levels at equal shares of delta. In simulated lists of 10 to 200 tasks they certify 2.5 % of the tasks fewer, on
-# average, than the best number of successes in hindsight; 0.05 alone 6.8 %, two levels 2.9 %, five 2.3 %.
-LEVELS = (0.01, 0.05, 0.2, 0.5)
-# The normal quantiles of 1 minus them, near which numbers of successes are taken.
-QUANTILES = (2.3263479, 1.6448536, 0.8416212, 0.0)
 # More levels than this have no table, whose rows would be for numbers of violations that do not occur.
 _MOST_ROWS = 64
 
@@ -62,13 +57,13 @@ def tried_for(bound: Bound, sample: Sample, thresholds: Any, delta: Any) -> Trie
     """
     if bound.binary and not sample.is_full:
         return None
-    dtype, parts = sample.dtype, _parts(sample.dtype)
+    m, dtype = sample.num_rollouts.astype(sample.dtype), sample.dtype
+    parts = np.asarray(LISTED_TASKS.shares(m), dtype)
     if bound.binary:
-        m, quantiles = sample.num_rollouts.astype(dtype), np.asarray(QUANTILES, dtype)
-        enough = known_enough(near, m, thresholds[:, None], quantiles)
+        enough = usual_enough(m, thresholds, usual=LISTED_TASKS)
         levels, shares = enough.level.T, together(enough.successes[:, None], parts).T
     else:
-        enough, levels, shares = None, np.asarray(LEVELS, dtype)[:, None], parts[:, None]
+        enough, levels, shares = None, np.asarray(LISTED_TASKS.levels, dtype)[:, None], parts[:, None]
     deltas = part_of(delta, shares)
     if levels.size > _MOST_ROWS or not is_concrete(levels, deltas):
         return Tried(enough, deltas, None)
@@ -78,25 +73,20 @@ def tried_for(bound: Bound, sample: Sample, thresholds: Any, delta: Any) -> Trie
     return Tried(enough, deltas, None if rows[0] is None else np.concatenate(rows).reshape(*levels.shape, size + 1))
 
 
-def _parts(dtype: np.dtype) -> np.ndarray:
-    """The share of delta of each level."""
-    return np.full(len(LEVELS), 1 / len(LEVELS), dtype)
-
-
 def passes(bound: Bound, sample: Sample, thresholds: jax.Array, delta: jax.Array, tried: Tried | None) -> Passes:
     """The tasks that pass, by lower bounds at the levels or by numbers of successes that attain levels near them."""
     if tried is None:  # by a number of successes for the rollouts of each task
         found = counted(sample)
         there = in_front(found.successes, sample.num_tasks)[..., None, None]
-        quantiles = np.asarray(QUANTILES, sample.dtype)
-        enough, level = near(found.num_rollouts[..., None, None], thresholds[:, None], quantiles)
+        enough, level = usual_enough(found.num_rollouts[..., None, None], thresholds, usual=LISTED_TASKS)
         passed = (found.successes[..., None, None] >= enough) | ~there
-        shares = together(jnp.moveaxis(enough, -3, -2), _parts(sample.dtype))
+        parts = np.asarray(LISTED_TASKS.shares(found.num_rollouts), sample.dtype)
+        shares = together(jnp.moveaxis(enough, -3, -2), parts)
         # Tasks that are not there come last, and never fail.
         passed, level = (jnp.moveaxis(each, -1, -3) for each in (passed, jnp.where(there, level, 0)))
         return Passes(passed, level, part_of(delta, jnp.moveaxis(shares, -1, -2)), found.successes >= 0)
     if tried.enough is None:
-        betas = jnp.asarray(LEVELS, sample.dtype)
+        betas = jnp.asarray(LISTED_TASKS.levels, sample.dtype)
         lower = jnp.moveaxis(task_bounds(bound, sample, betas, each=True), 0, -2)
         passed, levels, valid = reached(lower, thresholds), betas[:, None, None], jnp.all(jnp.isfinite(lower), axis=-2)
     else:

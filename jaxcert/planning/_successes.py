@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from jaxcert.certificates import Certificate, floor_figures, floor_to
-from jaxcert.certificates._levels import LEVELS, delta_of_sets, sets_of, usual_enough
+from jaxcert.certificates._levels import NEW_TASKS, delta_of_sets, sets_of, usual_enough
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.numerics import binomial_cdf
 from jaxcert.planning._advice_on_bounds import Advice, of_best_returns, wish_of
@@ -125,7 +125,7 @@ def _law_of(certificate: Certificate, num_rollouts: int) -> np.ndarray | None:
     """The law, from Clopper-Pearson bounds L, P[Bin(m, L) >= s] = beta; None if some tasks have fewer rollouts."""
     lower, place = np.unique(np.asarray(certificate.lower_bounds, np.float64), return_inverse=True)
     given = _given(certificate)
-    level, below = LEVELS[0] if given is None else float(given), np.arange(num_rollouts)
+    level, below = NEW_TASKS.levels[0] if given is None else float(given), np.arange(num_rollouts)
     misses = np.abs(1 - on_rows(binomial_cdf, below, num_rollouts, np.clip(lower, 0, 1)[:, None]) - level)
     successes = np.where(lower > 0, 1 + np.argmin(misses, axis=1), 0)
     same = (lower <= 0) | (misses.min(axis=1) < _SAME)

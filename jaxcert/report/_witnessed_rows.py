@@ -5,17 +5,15 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._figures import LISTED, SAMPLED
-from jaxcert.certificates._levels import LEVELS, delta_shares, near, usual_enough
+from jaxcert.certificates._levels import LISTED_TASKS, NEW_TASKS, WEIGHTED_TASKS, UsualLevels, usual_enough
 from jaxcert.certificates._registry import METHODS, counts_bounds
 from jaxcert.certificates._required_metrics import rest
 from jaxcert.certificates._safety_level import FEW
-from jaxcert.certificates._suite_counts import QUANTILES
 from jaxcert.report._witness import (
     Sample,
     Ways,
@@ -58,8 +56,9 @@ def of_counts(certificate: Any, sample: Sample, index: int, *, weighted: bool = 
         return _of_bounds(certificate, sample, threshold)
     sizes = np.asarray(sample.sizes, threshold.dtype)
     level = None if chosen else certificate.beta
-    enough = usual_enough(sizes[:, None], np.full_like(sizes, threshold), level, weighted=weighted)
-    parts = delta_shares(float(sizes[-1]), weighted=weighted) if chosen else [1.0]
+    usual = WEIGHTED_TASKS if weighted else NEW_TASKS
+    enough = usual_enough(sizes[:, None], np.full_like(sizes, threshold), level, usual)
+    parts = usual.shares(float(sizes[-1])) if chosen else [1.0]
     tried, exact = columns_of(enough.successes), decimal(threshold)
     best = 0 if certificate.chosen is None else int(certificate.chosen[index])
     return at_the_best(sample, ways_of(tried, parts, best, delta), exact)
@@ -87,7 +86,7 @@ def of_limits(certificate: Any, sample: Sample, index: int) -> Witness | None:
         chosen, shares = least[0] - 1, [rounded(decimal(delta) / most, -math.inf)] * most
     else:
         chosen, room = int(certificate.chosen[index]), float(sample.where.shape[1])
-        shares = divided_delta(delta, delta_shares(room))
+        shares = divided_delta(delta, NEW_TASKS.shares(room))
     levels: list[Witness] = [{"share": share} for share in shares]
     levels[chosen] |= {"enough": by_size(sizes, least), "beta": by_size(sizes, [beta] * len(sizes))}
     return {"levels": levels, "chosen": chosen, "successes": of_passing(sample, sample.reach(least))}
@@ -146,10 +145,9 @@ def of_lists(certificate: Any, sample: Sample, index: int) -> Witness | None:
         return None
     violations, betas = certificate.violations[..., index], certificate.betas
     if certificate.bound == CLOPPER_PEARSON.name:
-        sizes = jnp.asarray(sample.sizes, threshold.dtype)
-        enough = near(sizes[:, None], threshold, np.asarray(QUANTILES, threshold.dtype)).successes
-        parts = [1 / betas.size] * betas.size
-        ways = ways_of(columns_of(enough), parts, certificate.chosen[index], delta)
+        sizes = np.asarray(sample.sizes, threshold.dtype)
+        enough = usual_enough(sizes[:, None], np.full_like(sizes, threshold), usual=LISTED_TASKS).successes
+        ways = ways_of(columns_of(enough), LISTED_TASKS.shares(sizes[-1]), certificate.chosen[index], delta)
         return at_the_best(sample, ways, decimal(threshold))
     chosen = int(certificate.chosen[index])
     share = rounded(decimal(delta) / betas.size, -math.inf)
@@ -168,14 +166,12 @@ def of_requirements(certificate: Any, samples: Mapping[str, Sample], index: int)
         _Required(side, samples[side.metric], *row)
         for side, *row in zip(sides, certificate.thresholds, certificate.missed, strict=True)
     ]
+    usual = LISTED_TASKS if certificate.source == LISTED else NEW_TASKS
     level, parts, chosen = certificate.level, [1.0], 0
     if certificate.chosen is not None:
-        level, parts, chosen = (
-            None,
-            delta_shares(max(one.where.shape[1] for one in samples.values())),
-            certificate.chosen,
-        )
-    ways = ways_of([*zip(*(one.tried(level) for one in each), strict=True)], parts, chosen, certificate.delta)
+        parts = usual.shares(max(one.where.shape[1] for one in samples.values()))
+        level, chosen = None, certificate.chosen
+    ways = ways_of([*zip(*(one.tried(level, usual) for one in each), strict=True)], parts, chosen, certificate.delta)
     own = (ways._replace(tried=list(tried)) for tried in zip(*ways.tried, strict=True))
     return {"requirements": [one.witness(tried) for one, tried in zip(each, own, strict=True)]}
 
@@ -203,12 +199,12 @@ class _Required:
         self.sample, self.at, self.passed, self.binary = sample, at, ~missed, side.support is None
         self.rounded = threshold if side.is_least else rest(threshold)
 
-    def tried(self, level: Any) -> list[Any]:
+    def tried(self, level: Any, usual: UsualLevels) -> list[Any]:
         """How a task passes in each way: at a level, or by numbers of successes; a given level is one way."""
         if not self.binary:
-            return np.asarray(LEVELS if level is None else [level], self.rounded.dtype).tolist()
+            return np.asarray(usual.levels if level is None else [level], self.rounded.dtype).tolist()
         sizes = np.asarray(self.sample.sizes, self.rounded.dtype)
-        return columns_of(usual_enough(sizes[:, None], np.full_like(sizes, self.rounded), level).successes)
+        return columns_of(usual_enough(sizes[:, None], np.full_like(sizes, self.rounded), level, usual).successes)
 
     def witness(self, ways: Ways) -> Witness:
         """In the way that counts."""

@@ -1,6 +1,7 @@
 """Returns with their tasks, and the file that they are from."""
 
 import dataclasses
+import functools
 import os
 import re
 import warnings
@@ -141,6 +142,7 @@ class ReturnsFile(Returns):
         usual_columns: those that are read if none is named; "" in place of one where several could be meant, or of
             a folder's pattern.
         said: what the reader of another tool's file says of it, or "".
+        reasons: the parts of this that are the file's own words, of why rollouts ended.
         fixed_list: whether the tasks are known to be a list that somebody made, such as a benchmark.
         known_support: the smallest and the largest return possible, if the tool fixes them.
         unfinished: the return that rollouts without an outcome of their own count as; None if there are none.
@@ -156,6 +158,7 @@ class ReturnsFile(Returns):
     columns: Columns | None = None
     usual_columns: Columns | None = None
     said: str = ""
+    reasons: tuple[str, ...] = ()
     fixed_list: bool = False
     known_support: tuple[float, float] | None = None
     unfinished: float | None = None
@@ -182,8 +185,9 @@ class ReturnsFile(Returns):
 
     @property
     def told_without_labels(self) -> str:
-        """The same without labels of tasks and entries that are left out, and where files lie, for other readers."""
-        return self._told(self._shown)
+        """The same without labels of tasks, left out entries, reasons, and where files lie, for other readers."""
+        brief = functools.reduce(lambda said, reason: said.replace(reason, ""), self.reasons, self.said)
+        return dataclasses.replace(self, said=brief)._told(self._shown)
 
     def _told(self, shown: Callable[[str], str]) -> str:
         """What a tool's reader said; else the roles of the columns that were read, or the name of the array."""

@@ -12,7 +12,7 @@ from lists import chances, data_set, multisets
 from scipy import stats
 
 from jaxcert import certify, certify_safety_level
-from jaxcert.certificates._levels import LEVELS, delta_shares, usual_enough
+from jaxcert.certificates._levels import LISTED_TASKS, NEW_TASKS, WEIGHTED_TASKS, usual_enough
 from jaxcert.numerics._coins import coins_limit
 from jaxcert.returns.summaries import Histogram
 
@@ -47,11 +47,13 @@ def test_a_given_level_asks_for_the_successes_of_clopper_pearson():
         np.testing.assert_array_equal(found, np.argmax(tails <= beta, axis=0))
 
 
-def test_shares_of_delta_are_all_of_it():
+@pytest.mark.parametrize("usual", [NEW_TASKS, WEIGHTED_TASKS, LISTED_TASKS])
+def test_shares_of_delta_are_all_of_it(usual):
     for m in (1, 4, 50, 1000, 10**6):
-        assert len(delta_shares(m)) == len(LEVELS)
-        assert min(delta_shares(m)) > 0
-        assert math.isclose(sum(delta_shares(m)), 1)
+        assert len(usual.shares(m)) == len(usual.levels) == len(usual.quantiles)
+        assert min(usual.shares(m)) > 0
+        assert math.isclose(sum(usual.shares(m)), 1)
+    np.testing.assert_allclose(usual.quantiles, stats.norm.isf(usual.levels), atol=1e-6)
 
 
 def laws(m: int, threshold: float, risk: float) -> list[np.ndarray]:
@@ -170,7 +172,7 @@ def test_shapes_masks_summaries_and_compiled_calls_agree():
 def best_of_the_levels(counts: np.ndarray, m: int, wanted: float, delta: float) -> float:
     """The largest of the tolerance limits that are the definition, by SciPy."""
     n, found = len(counts), [0.0]
-    for usual, part in zip(LEVELS, delta_shares(m), strict=True):
+    for usual, part in zip(NEW_TASKS.levels, NEW_TASKS.shares(m), strict=True):
         risks = stats.beta.ppf(1 - part * delta, np.arange(n) + 1, n - np.arange(n))
         allowed = np.flatnonzero(1 - risks / (1 - wanted) >= usual)
         k = max(allowed.max(initial=0), 0)

@@ -172,6 +172,19 @@ def test_on_a_list_it_counts_tasks_that_meet_all(where):
     assert "nothing is certified about the number of these 60 tasks on which" in str(nothing)
 
 
+@pytest.mark.parametrize("masked", [False, True])
+def test_on_a_list_one_requirement_is_a_suite(precision, masked):
+    """At one of the same levels; so the whole list may be good."""
+    for returns in (REWARD, PASSED, np.maximum(REWARD, 0.9), PASSED | True):
+        support = None if returns.dtype == bool else (0, 1)
+        given = returns if support is None else returns.astype(precision)
+        where = MASK[:, -returns.shape[1] :] if masked else None
+        found = certify_suite_requirements({"x": given}, {"x": at_least(0.5, support=support)}, delta=0.1, where=where)
+        alone = certify_suite(given, 0.5, support=support, delta=0.1, where=where)
+        assert int(found.num_good) == int(alone.num_good[0])
+    assert masked or int(found.num_good) == 60
+
+
 # --- mixed, and bad input ---------------------------------------------------------------------------------------------
 
 

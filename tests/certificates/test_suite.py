@@ -15,7 +15,7 @@ from lists import OUTCOMES, THRESHOLDS, UNEQUAL, M, N, data_set, performances, p
 from jaxcert import Status, certify_each_task, certify_suite, paired
 from jaxcert.bounds import hoeffding
 from jaxcert.certificates._episode import root_up
-from jaxcert.certificates._suite_counts import LEVELS
+from jaxcert.certificates._levels import LISTED_TASKS
 from jaxcert.numerics._coins import coins_allowed
 from jaxcert.returns.summaries import Histogram
 
@@ -117,7 +117,7 @@ def test_it_counts_what_the_bounds_say():
     rng = np.random.default_rng(1)
     returns = rng.uniform(0, 1, (12, 10)).astype(np.float32)
     found = certify_suite(returns, [0.2, 0.3], support=(0, 1), delta=0.1, bound="hoeffding")
-    for level, beta in enumerate(LEVELS):
+    for level, beta in enumerate(LISTED_TASKS.levels):
         lower = np.asarray(hoeffding(returns, beta, support=(0, 1)))
         np.testing.assert_array_equal(found.violations[level], lower[:, None] < np.asarray([0.2, 0.3], np.float32))
 

@@ -2,8 +2,10 @@
 
 import hashlib
 import html
+import json
 import re
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,6 +118,27 @@ def test_a_page_shows_neither_paths_nor_what_a_file_says_of_its_origin(there):
     ):
         assert shown in (there / page).read_text()
         assert "secret" not in (there / page).read_text()
+
+
+def test_a_page_counts_what_ended_early_and_not_the_words_of_its_errors(there):
+    words, records = "401 for secret@example.org", [(i, k, 3 * i + k) for i in range(8) for k in range(2)]
+    early = [
+        {"task_id": i, "trial": k, "reward": float(j > 3), "info": {"error": words} if j < 2 else {}, "traj": []}
+        for i, k, j in records
+    ]
+    Path("early.json").write_text(json.dumps(early))
+    lost = [{"task": i, "trial": k, "reward": int(j > 3), **({"why": words} if j < 2 else {})} for i, k, j in records]
+    Path("lost.json").write_text(json.dumps({"runs": lost}))
+    fields = 'task = "task"\ntrial = "trial"\nunfinished = "why"\nvalues = { reward = "reward" }\n'
+    Path("my.toml").write_text(f'name = "my log"\nrecords = "runs.*"\n{fields}')
+    session("""
+        certify early.json ASKED --report early.html ~> 2 ended early, 401 for secret@example.org (2)
+        certify lost.json ASKED --recipe my.toml --unfinished 0 --report lost.html ~> ended by 401 for secret@
+    """, ASKED="--suite --mean --support 0 1 --delta 0.1")  # fmt: skip
+    for page, told in ("early.html", "; 2 ended early<"), ("lost.html", "2 of 16 rollouts unfinished, counted as 0<"):
+        text = (there / page).read_text()
+        assert told in text
+        assert "secret" not in text
 
 
 def test_the_command_shown_verifies(tmp_path, monkeypatch):

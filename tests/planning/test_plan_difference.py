@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from jaxcert import certify_mean_difference, certify_suite, certify_suite_mean, paired
-from jaxcert.certificates._suite_counts import LEVELS
+from jaxcert.certificates._levels import LISTED_TASKS
 from jaxcert.planning import plan_difference, plan_suite
 
 RNG = np.random.default_rng(0)
@@ -132,7 +132,7 @@ def powers_by_hand(skill: float, n: int, m: int, num_good: int, delta: float) ->
         k = np.arange(n)
         most = np.sum(stats.binom.cdf(k, n - num_good + 1, 1 - level) <= delta) - 1
         powers.append(stats.binom.cdf(most, n, stats.binom.cdf(enough - 1, m, skill)))
-    return np.asarray([powers[int(np.argmin(abs(levels - level)))] for level in LEVELS])
+    return np.asarray([powers[int(np.argmin(abs(levels - level)))] for level in LISTED_TASKS.levels])
 
 
 @pytest.mark.parametrize(("skill", "num_good"), [(0.8, 6), (0.9, 9), (0.9, 10)])

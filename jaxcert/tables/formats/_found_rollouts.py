@@ -107,6 +107,7 @@ class Rollouts(NamedTuple):
     stopped: str = ""  # why the run itself is not complete
     supports: Mapping[str, tuple[float, float]] = {}  # of the values for which the tool fixes it
     remark: str = ""  # what is worth knowing, after the rest
+    reasons: str = ""  # the part of it in words of the file
     counted: bool = False  # whether each value is of several rollouts, as 31/50
     others: Mapping[str, Coded] = {}  # what its records hold besides, and the file around them
 
@@ -183,7 +184,7 @@ def arranged(kind: Format, found: Rollouts, roles: Roles, *, is_known: bool = Tr
     read = Read(columns, tasks, trial, *others, [values], picked="")
     check_pairs(read)  # so that none of them counts as unfinished first
     ended = [row.ended or "without a score" * (each is None) for row, each in zip(found.rows, given, strict=True)]
-    lost, lacking = _lost(found, ended, unfinished), np.asarray([bool(why) for why in ended])
+    (lost, reasons), lacking = _lost(found, ended, unfinished), np.asarray([bool(why) for why in ended])
     ask_about_labels(tasks.listed())
     named = [name for name in read.others if tells(name).apart]  # others of its own may differ as they like
     check_rows(dataclasses.replace(read, others=named) if is_known else read)
@@ -193,12 +194,13 @@ def arranged(kind: Format, found: Rollouts, roles: Roles, *, is_known: bool = Tr
     told = f"{len(returns.tasks)} tasks, {returns.num_rollouts.sum()} rollouts"
     counted = f"{lost or f'{count} without an outcome'}, counted as {unfinished:g}" if count else ""
     words = [f"read as {kind.name}: {told}, value {columns.value}", found.stopped, counted, found.remark]
-    said = {"columns": columns, "usual_columns": found.columns, "said": "; ".join(filter(None, words))}
-    return dataclasses.replace(returns, rows=None), {**said, "fixed_list": kind.fixed_list, "known_support": support}
+    said = {"said": "; ".join(filter(None, words)), "reasons": (*filter(None, [reasons, found.reasons]),)}
+    facts = {"columns": columns, "usual_columns": found.columns, "fixed_list": kind.fixed_list, **said}
+    return dataclasses.replace(returns, rows=None), {**facts, "known_support": support}
 
 
-def _lost(found: Rollouts, ended: Sequence[str], unfinished: float | None) -> str:
-    """How many rollouts have no outcome, in words; an error, where none is to count for them."""
+def _lost(found: Rollouts, ended: Sequence[str], unfinished: float | None) -> tuple[str, str]:
+    """How many rollouts have no outcome, in words, with the part that says why; an error, if none is to count."""
     counts = Counter(filter(None, ended))
     reasons = ", ".join(why if len(counts) == 1 else f"{why} ({count})" for why, count in counts.items())
     lost = f"{counts.total()} of {len(ended)} rollouts unfinished ({reasons})" if counts else ""
@@ -211,7 +213,7 @@ def _lost(found: Rollouts, ended: Sequence[str], unfinished: float | None) -> st
             "expected every rollout finished, or `unfinished` (--unfinished), the return that each of them counts as: "
             "the worst one possible"
         )
-    return lost
+    return lost, f" ({reasons})"
 
 
 def _chosen(found: Rollouts, wanted: Roles) -> Columns:

@@ -77,14 +77,15 @@ class Recipe(NamedTuple):
         others = fields_beside(records, self._own, of_rows)
         _check_same_policy((name, each.listed()) for name, each in others.items())
         early = Counter(filter(None, (_why(self.failed, each.place) for each in found)))
-        reasons = listed(f"{why} ({count})" for why, count in early.most_common())
+        reasons = f", {listed(f'{why} ({count})' for why, count in early.most_common())}" if early else ""
         task = "task" if "$" in self.task or self.lists else self.task
         trial = None if not self.trial or self.counts else "trial" if "$" in self.trial else self.trial
         return Rollouts(
             Columns(task, trial, next(iter(rows[0].values))),
             rows,
             supports=dict.fromkeys(self.values, self.support) if self.support else {},
-            remark=f"{early.total()} ended early, {reasons}" if early else self.remark,
+            remark=f"{early.total()} ended early{reasons}" if early else self.remark,
+            reasons=reasons,
             counted=bool(self.counts),
             others=others,
         )
