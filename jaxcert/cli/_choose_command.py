@@ -86,7 +86,7 @@ def _is_allowed(question: Question, files: Sequence[ReturnsFile]) -> bool:
     """Whether the files have what it needs: strata or none, finished rollouts for an upper end, more columns."""
     has_strata, of_metrics = any(file.strata is not None for file in files), question.takes("requirements")
     needs_whole = question.declared.get("complete") or of_metrics
-    if needs_whole and any(file.num_unfinished for file in files):
+    if needs_whole and not all(file.is_finished for file in files):
         return False
     fits = question.of_strata if has_strata else not question.takes("strata")
     return fits and (not of_metrics or (bool(files[0].unread) and _can_be_required(files[0])))

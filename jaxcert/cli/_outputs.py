@@ -31,7 +31,7 @@ from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._entries import decoded
 from jaxcert.tables._files import check_suffix, write_whole
-from jaxcert.tables._returns import label_tasks
+from jaxcert.tables._returns import label_tasks, names_of
 
 # What begins as a path or an address does, at a word or after a colon, ends as the path of a file, or has two slashes.
 _PATH = re.compile(
@@ -101,7 +101,9 @@ class Outputs(NamedTuple):
         file, which one of the names ``on_page`` may be.
         """
         how: dict[str, Any] = {"replace": self.force}
-        if self.report and any(map(_PATH.search, map(decoded, on_page))):
+        of_files = zip(names_of(data), data, strict=True)
+        are_paths = any("/" in name and name not in (each.called, each.policy) for name, each in of_files)
+        if self.report and (are_paths or any(map(_PATH.search, map(decoded, on_page)))):
             told = "names of policies, groups, strata or columns are paths, which a page does not show"
             raise ValueError(f"--report: {told}; expected others, of files by --names")
         if self.certificate:

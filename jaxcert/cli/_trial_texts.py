@@ -251,10 +251,7 @@ def _better(trials: PairedTrials, *, count_withdrawn: bool = False) -> list[str]
 
 
 def _places(trials: PairedTrials) -> list[int]:
-    """The policies in the declared order; blinded ones by their labels, since the order would reveal them."""
-    declared = trials.declared
-    places = range(len(declared.policies))
-    return sorted(places, key=declared.labels.__getitem__) if declared.is_blinded else [*places]
+    return trials.declared.listed(range(len(trials.declared.policies)))
 
 
 def _said(trials: PairedTrials, value: float) -> str:

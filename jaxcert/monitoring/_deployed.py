@@ -86,6 +86,6 @@ def _check_picked(roles: Mapping[str, Any], names: Sequence[str], entries: Calla
         if other is None or tells(name).trial:
             continue
         told = f"the certificate is for rows with {text!r:.80}, but here {name:.42} is {other!r:.42}"
-        if tells(name).apart or name == picked.policy:
+        if tells(name).apart or name == picked.policy or text == roles.get("group"):
             raise ValueError(f"{told}; expected only certified rows")
         ask(f"{told}: if outcomes depend on it, the certificate does not cover these rows")

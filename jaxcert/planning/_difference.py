@@ -126,7 +126,7 @@ def size_that_shows(policies: Sequence[Returns], *, listed: bool, support: Suppo
     """
     a, b = sorted(in_one_order(*policies), key=lambda each: -each.means.mean())
     (n, m), least, size = a.returns.shape, min(*a.returns.shape, *b.returns.shape), max(a.returns.size, b.returns.size)
-    if not 1 < least <= size <= _MOST_RETURNS or np.isinf(support[1]) or b.num_unfinished:
+    if not 1 < least <= size <= _MOST_RETURNS or np.isinf(support[1]) or not b.is_finished:
         return ""
     if any(each.missing or each.strata is not None for each in (a, b)):
         return ""

@@ -63,13 +63,15 @@ def _check_support(data: Returns, support: Any, bound: str | None) -> None:
 
 def check_finished(data: Returns, support: Any, *, complete: bool) -> None:
     """Raise ValueError for unfinished rollouts that count as another return than the worst, or at an upper end."""
-    if not (isinstance(data, ReturnsFile) and data.num_unfinished):
+    if not isinstance(data, ReturnsFile) or data.is_finished:
         return
     if complete:
         raise ValueError(
             f"{data.path}: {data.told}. With complete=True each return is one of a whole rollout, or an upper end is "
             "too low; expected a file in which all are finished, or a question without an upper end"
         )
+    if not data.num_unfinished:
+        return
     support = data.known_support or support
     if support is None and not np.all((data.returns == 0) | (data.returns == 1)):
         raise ValueError(f"{data.path}: {data.told}. Without a support nothing says which return is the worst one")
@@ -81,7 +83,7 @@ def check_finished(data: Returns, support: Any, *, complete: bool) -> None:
 def check_others_finished(data: Sequence[Returns]) -> None:
     """Raise ValueError for unfinished rollouts of a policy with which another is compared, which they would help."""
     for each in data:
-        if isinstance(each, ReturnsFile) and each.num_unfinished:
+        if isinstance(each, ReturnsFile) and not each.is_finished:
             raise ValueError(
                 f"{each.path}: {each.told}. The worst return of B's unfinished rollouts would help A; expected a file "
                 "of B in which all are finished"

@@ -110,7 +110,7 @@ class Leaderboard(NamedTuple):
     @property
     def _never_named(self) -> str:
         """The policies that no other is certified to match, and why; empty for none."""
-        names = [quoted(name) for name, each in zip(self.names, self.data, strict=True) if each.num_unfinished]
+        names = [quoted(name) for name, each in zip(self.names, self.data, strict=True) if not each.is_finished]
         if not names:
             return ""
         why = "since the worst return of its unfinished rollouts would help the other"
@@ -173,7 +173,7 @@ def asked_of_each(
 
 def with_order(board: Leaderboard) -> Leaderboard:
     """Add whether i is certified to be as good as j on average; never if j has unfinished rollouts."""
-    finished = np.asarray([not each.num_unfinished for each in board.data])
+    finished = np.asarray([each.is_finished for each in board.data])
     data = in_one_order(*board.data)
     order = np.eye(len(data), dtype=bool)
     if board.listed:

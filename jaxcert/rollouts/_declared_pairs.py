@@ -59,6 +59,10 @@ class DeclaredPairs(NamedTuple):
         """Whether trials are recorded by other labels than the names of the policies."""
         return self.labels != self.policies
 
+    def listed(self, places: Iterable[int]) -> list[int]:
+        """Places of policies as they may be listed: blinded ones by their labels, since the order reveals them."""
+        return sorted(places, key=self.labels.__getitem__) if self.is_blinded else [*places]
+
     @property
     def delta_of_each(self) -> float:
         """The share of delta of each ordered pair of policies."""
@@ -114,7 +118,7 @@ class DeclaredPairs(NamedTuple):
         """The block of a trial after these; ValueError for a second one of a policy, or if that was dropped."""
         found, own = self.blocks(before), self.labels[place]
         where = f"{self.noun} {len(found.whole) + 1}"
-        others = [self.labels[i] for i in found.policies if i not in found.begun]
+        others = [self.labels[i] for i in self.listed(found.policies) if i not in found.begun]
         if place not in found.policies:
             raise ValueError(f"{own} was dropped before {where}; expected a trial of {' or '.join(others)}")
         if place in found.begun:
@@ -127,7 +131,7 @@ class DeclaredPairs(NamedTuple):
         if place not in found.policies:
             raise ValueError(f"{own} was dropped before; expected one that is still in")
         if found.begun:
-            others = [self.labels[i] for i in found.policies if i not in found.begun]
+            others = [self.labels[i] for i in self.listed(found.policies) if i not in found.begun]
             raise ValueError(
                 f"{self.noun} {len(found.whole) + 1} lacks its trial of {' and '.join(others)}; expected whole ones "
                 "before a policy is dropped"

@@ -233,7 +233,7 @@ class PairedTrials(RecordedTrials[DeclaredPairs]):
                 ended = "no comparison is left to decide"
             raise ValueError(f"{ended}, and another trial is no evidence; expected a new log for new {noun}s")
         if place in self._decided():
-            others = " or ".join(self.declared.labels[i] for i in self._going)
+            others = " or ".join(self.declared.labels[i] for i in self.declared.listed(self._going))
             raise ValueError(f"{self.declared.labels[place]} is compared with all that are still in; expected {others}")
 
 

@@ -128,7 +128,7 @@ class RecordedTrials(Generic[Kind]):
         role, labels = self.declared.role, self.declared.labels
         if label in labels:
             return labels.index(label)
-        near = difflib.get_close_matches(label, labels, cutoff=0.3) or labels[:3]
+        near = difflib.get_close_matches(label, labels, cutoff=0.3) or sorted(labels)[:3]  # which reveals no policy
         raise ValueError(
             f"{self.path}: has no {role} {label!r}; expected one that was declared, such as {', '.join(near)}"
         )

@@ -11,7 +11,7 @@ from jaxcert.returns._labels import check_printable, quoted
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded, combined, crossing, pair_counts
 from jaxcert.tables._doubts import judge, listed
 from jaxcert.tables._entries import TAKEN_FOR_TWO, as_seen, as_text, check_spelling
-from jaxcert.tables._label_doubts import ask_about_gaps, ask_about_labels_of, ask_about_trials_of
+from jaxcert.tables._label_doubts import ask_about_gaps, ask_about_labels_of, ask_about_names_of, ask_about_trials_of
 from jaxcert.tables._names import check_columns_of_trials, may_tell_tasks, tells
 from jaxcert.tables._outcome_doubts import check_outcomes
 from jaxcert.tables._outcomes import as_counts, outcomes_of_rows
@@ -57,8 +57,9 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     read = Read(read_as, task, trial, others, rows.column, values if is_wide else values[:1])
     check_rows(read)
     check_pairs(read)
+    ask_about_names_of([*map(roles.called, [*parts, read_as.trial]), roles.of_rows])
     if roles.strata not in parts or len(parts) != 2:  # of two parts one is said to be a kind of tasks
-        ask_about_labels_of(read, rows.labels, parts)
+        ask_about_labels_of(read, rows.labels, {part: roles.called(part) for part in parts})
     is_counted = len(names) == 2 and not is_wide
     value = as_counts(values[0], values[1], columns.value, is_rate=roles.is_rate) if is_counted else values[0]
     if is_wide:
@@ -175,9 +176,10 @@ def _told_apart(read: Read, pair: list[int]) -> str:
     apart = [str(name) for name in held if len({*read.column(name).places[pair].tolist()}) > 1][:3]
     if not apart:
         return ""
+    joined = "" if tells(apart[0]).no_task else " both as task, where the other numbers tasks of its own (--task),"
     how = (
-        ": expected as trial what tells the trials of a task apart (--trial), both as task, where the other numbers "
-        "tasks of its own (--task), or rows of one policy alone (--policy, --where)"
+        f": expected as trial what tells the trials of a task apart (--trial),{joined} or rows of one policy alone "
+        "(--policy, --where)"
     )
     if crossing(read.task, read.column(apart[0])) == 1:  # what occurs with every task does not tell tasks apart
         how = (

@@ -3,7 +3,7 @@
 import functools
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ID = re.compile(rf"(?<=[^\W_])[-_ #]+({_UUID.pattern}|[0-9a-zA-Z]{{6,}})$")
 _MIXED = re.compile("[0-9][a-zA-Z]")
 _COUNTED, _NUMBERED = re.compile(r"(.+?)\s*#\s*([0-9]+)"), re.compile(r"([^0-9]*)([0-9]{1,9})", re.ASCII)
-_STEPS = re.compile("[0-9.]+[kKmM]")
+_STEPS, _SUFFIX = re.compile("[0-9.]+[kKmM]"), re.compile("[.][a-zA-Z]+$")
 # The words before and after a number; what no number of a trial has: decimals, per cent, powers, a unit behind it.
 _BESIDE_NUMBER = re.compile(r"([^\W\d_]*)[\W_]*[0-9.]+[\W_]*([^\W\d_]*)")
 _NO_NUMBER = re.compile(r"[0-9][.][0-9]|[0-9]\s*%|[0-9]e-?[0-9]|^[0-9]+[a-zA-Z]+$")
@@ -61,6 +61,8 @@ def ask_about_labels(labels: Sequence[Any]) -> None:
 def ask_about_trials_of(labels: Sequence[Any]) -> None:
     """Warn of trials that number policies or moments of training, as ckpt_1 and ckpt_2 do, or the trials of several."""
     texts = [*map(str, labels)]
+    if len({suffix[0] if (suffix := _SUFFIX.search(text)) else "" for text in texts}) == 1:  # as of files
+        texts = [_SUFFIX.sub("", text) for text in texts]
     has_words = _have_ids(texts) and not all(map(_UUID.fullmatch, texts))
     words = Labels([*dict.fromkeys(_ID.sub("", text) for text in texts)] if has_words else texts, "trials")
     are_few = 1 < len(words.texts) <= min(MOST_CONDITIONS, len(texts) - 1)  # as auto-7f3a21 and teleop-09b1cc
@@ -69,12 +71,14 @@ def ask_about_trials_of(labels: Sequence[Any]) -> None:
 
 
 def ask_about_files(names: Collection[str], *, of_same_tasks: bool) -> None:
-    """Warn of files that are named after policies; of the same tasks, after anything that differs but in a number."""
+    """Warn of files, or partitions, that are named after policies; of the same tasks, after anything but a number."""
     texts = [*dict.fromkeys(_UUID.sub("", Path(name).stem) for name in names)]
     differ = len(stems_of(texts)) > 1 and len({DIGITS.sub("0", text) for text in texts}) > 1
-    told = differ or any(tells(text).no_trial for text in texts) or _step(texts) >= _LONG_STEP["tasks"]
+    are_versions = any(tells(text).no_trial or words_in(text) & WORDS.versions for text in texts)
+    told = differ or are_versions or _step(texts) >= _LONG_STEP["tasks"]
     if name_several(names) or (of_same_tasks and len(texts) > 1 and told):
-        tell("policies_in_files", first=texts[0], last=texts[-1])
+        told = texts if len(texts) > 1 else [*names]
+        tell("policies_in_files", first=told[0], last=told[-1])
 
 
 def tell_more(it: Labels) -> Found:
@@ -97,7 +101,7 @@ def _are_moments(it: Labels) -> bool:
     told = words_in(*stems) if len(stems) == 1 else set()
     if not of_tasks and (not told <= WORDS.labelled_trials or all(map(_NO_NUMBER.search, it.texts))):
         return True
-    if count > 2 and (all(map(_STEPS.fullmatch, it.texts)) or _step(it.texts) >= _LONG_STEP[it.of]):
+    if count > 1 and (all(map(_STEPS.fullmatch, it.texts)) or _step(it.texts) >= _LONG_STEP[it.of]):
         return True
     if len(stems) > 1 or not of_tasks:
         return False
@@ -141,8 +145,11 @@ def _are_crossed(one: np.ndarray, other: np.ndarray) -> bool:
 # --- labels with the rows that have them ------------------------------------------------------------------------------
 
 
-def ask_about_labels_of(read: Read, label: Callable[[Columns], Coded], parts: Sequence[Any]) -> None:
-    """Warn of labels of tasks by themselves and by their rows; ``label`` joins columns, of which ``parts`` are read."""
+def ask_about_labels_of(read: Read, label: Callable[[Columns], Coded], parts: Mapping[Any, str]) -> None:
+    """Warn of labels of tasks by themselves and by their rows.
+
+    ``label`` joins columns, of which ``parts`` are read, each with what it holds.
+    """
     if len(parts) > 1:
         _ask_about_parts(read, parts, label)
     else:
@@ -151,18 +158,29 @@ def ask_about_labels_of(read: Read, label: Callable[[Columns], Coded], parts: Se
         judge((marks_of_trials, labels_of_rows), read)
 
 
-def _ask_about_parts(read: Read, parts: Sequence[Any], label: Callable[[Columns], Coded]) -> None:
+def ask_about_names_of(names: Iterable[Any]) -> None:
+    """Warn of labels of tasks or trials that are named after policies or moments."""
+    if told := next((str(name) for name in names if tells(name).no_task), None):
+        tell("named_after_policies", name=told)
+
+
+def _ask_about_parts(read: Read, parts: Mapping[Any, str], label: Callable[[Columns], Coded]) -> None:
     """Warn of a label of several columns if one of them may vary from trial to trial; ``label`` joins some columns."""
-    whole = read.task
-    for part in () if all(tells(part).place and not words_in(part) & WORDS.groups for part in parts) else parts[::-1]:
-        rest = ",".join(str(each) for each in parts if each != part)
+    whole, are_unknown = read.task, any(name[:1] == "$" for name in parts.values())
+    are_places = all(tells(name).place and not words_in(name) & WORDS.groups for name in parts.values())
+    for part in () if are_places and not are_unknown else [*parts][::-1]:
+        others_of = [each for each in parts if each != part]
+        rest, held = ",".join(map(str, others_of)), ",".join(parts[each] for each in others_of)
         entries, others = (label(read.columns._replace(task=each)) for each in (part, rest))
-        told, repeats = tells(part), 2 * len(others.entries) <= len(whole.places)
-        groups = [numbered for name, numbered in ((part, others), (rest, entries)) if words_in(name) & WORDS.groups]
+        told, repeats = tells(parts[part]), 2 * len(others.entries) <= len(whole.places)
+        groups = [x for name, x in ((parts[part], others), (held, entries)) if words_in(name) & WORDS.groups]
         are_anew = len(parts) == 2 and any(each.are_whole for each in groups)
-        may_vary = told.trial or (repeats and not groups and (tells(rest).task or not told.task))
+        may_vary = told.trial or (repeats and not groups and (tells(held).task or not told.task) and not are_unknown)
         is_own = len(whole.entries) == len(whole.places) > len(others.entries)  # a label for each row
-        if (may_vary and is_own) or (crossing(others, entries) >= 0.5 and not are_anew):
+        # Each entry stands with one task, which has several, as the runs of a task do.
+        is_nested = len(entries.entries) == len(whole.entries) > len(others.entries)
+        is_odd = is_nested and not groups and not (told.task or told.place)
+        if (may_vary and is_own) or is_odd or (crossing(others, entries) >= 0.5 and not are_anew):
             return tell("label_of_parts", part=str(part), rest=rest)
     return None
 

@@ -50,6 +50,8 @@ class Tells:
         self.looked_at = self.moment or self.apart or text in WORDS.may_be_moments | WORDS.steps
         # They are the seeds of policies or of their training, which are several policies, as no run of an agent is.
         self.seed = "seed" in words and bool(words & (WORDS.policies | {"train", "training"}))
+        # They tell policies, their versions or moments apart, and no tasks.
+        self.no_task = self.policies or self.seed or self.moment or text in WORDS.steps | WORDS.apart_names
         attempts = _BEST_OF.fullmatch(text)
         self.best_of = attempts is not None and attempts[2] != "1"  # each is of several attempts, as pass@5
         # Of columns as trials: each is a policy, a condition, a moment of training, a metric, or several, as pass@5.

@@ -139,7 +139,8 @@ class Files:
         if unnamed := sorted(outer.keys() - {columns.task, *self._across}):
             raise ValueError(
                 f"lies in partitions {', '.join(unnamed)}, which may tell tasks apart; expected the partition of tasks "
-                "as task, and those that do not tell tasks apart in across"
+                "as task, those that tell neither tasks nor policies, conditions or moments apart in across, and of "
+                "any other the folder of one entry"
             )
         if unknown := sorted(set(self._across) - outer.keys()):
             raise ValueError(f"lies in no partition {', '.join(unknown)}, which across names")

@@ -11,7 +11,7 @@ from jaxcert._extras import import_extra
 from jaxcert.returns._labels import Condition, check_printable, parts_of, quoted
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, combined, of_series, pair_counts
 from jaxcert.tables._doubts import listed, tell
-from jaxcert.tables._entries import as_text, ask_about_alike, check_told_apart, outcome_in
+from jaxcert.tables._entries import as_text, ask_about_alike, check_told_apart, outcome_in, told_as
 from jaxcert.tables._names import MOST_CONDITIONS, tells
 from jaxcert.tables._read import are_endings, how_set_aside, set_aside
 from jaxcert.tables._roles import Columns, Roles, check_column
@@ -159,6 +159,8 @@ def _masks(every: Rows, conditions: Sequence[Condition]) -> list[tuple[Any, np.n
         if unknown := [entry for entry in meant if entry not in texts]:  # with != it would hold for every row
             found = listed(dict.fromkeys(texts))
             raise ValueError(f"column {each.name} has no entry {unknown[0]!r:.60}; found {found}")
+        seen = {*map(told_as, meant)}
+        check_told_apart([text for text in texts if told_as(text) in seen], f"column {quoted(str(each.name))} holds")
         holds = np.asarray([(text in meant) != (each.sign == "!=") for text in texts], bool)
         masks.append((each.name, holds[column.places]))
     return masks

@@ -130,7 +130,8 @@ def steps(it: Beside) -> Found:
 def pooled(it: Beside) -> Found:
     """Rows of a task are of several policies."""
     is_told = it.differs and _is_looked_at(it) and (it.told.apart or it.has_all)
-    picked = it.read.picked and f"{it.read.picked}, both columns as task where this one tells tasks apart"
+    joined = "" if it.told.no_task else ", both columns as task where this one tells tasks apart"
+    picked = it.read.picked and f"{it.read.picked}{joined}"
     return {"picked": picked} if is_told else None
 
 

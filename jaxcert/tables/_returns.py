@@ -113,6 +113,11 @@ class Returns:
         return self.returns.shape[1] if self.has_rollouts else int(self.num_rollouts.max())
 
     @property
+    def is_finished(self) -> bool:
+        """Whether each rollout has an outcome of its own."""
+        return not self.num_unfinished
+
+    @property
     def missing(self) -> str:
         """How many tasks lack rollouts that others have, and how many are missing, in words; empty for none."""
         counts, most = self.num_rollouts, self.most_rollouts
@@ -143,6 +148,7 @@ class ReturnsFile(Returns):
             a folder's pattern.
         said: what the reader of another tool's file says of it, or "".
         reasons: the parts of this that are the file's own words, of why rollouts ended.
+        num_errors: how many rollouts an error ended, which the tool counts as the worst return.
         fixed_list: whether the tasks are known to be a list that somebody made, such as a benchmark.
         known_support: the smallest and the largest return possible, if the tool fixes them.
         unfinished: the return that rollouts without an outcome of their own count as; None if there are none.
@@ -159,6 +165,7 @@ class ReturnsFile(Returns):
     usual_columns: Columns | None = None
     said: str = ""
     reasons: tuple[str, ...] = ()
+    num_errors: int = 0
     fixed_list: bool = False
     known_support: tuple[float, float] | None = None
     unfinished: float | None = None
@@ -166,6 +173,10 @@ class ReturnsFile(Returns):
     called: str | None = None
     folder: Mapping[str, Any] | None = None
     successes: bool = False
+
+    @property
+    def is_finished(self) -> bool:
+        return super().is_finished and not self.num_errors
 
     def place_of(self, index: Sequence[int]) -> str:
         """Describe a return, with its file."""
@@ -210,9 +221,8 @@ class ReturnsFile(Returns):
         """A condition on the rows, for other readers."""
         found = parts_of(condition, self.names, other=".*(?=!=)|.*?")
         name, sign, entries = found or Condition(condition, "!=", ())
-        other_labels = [*self.of_tasks.get(name := name.strip(), {}).values()]
-        has_one_each = len({*other_labels}) == len(other_labels) > 0  # as an alias
-        if (of_tasks := has_one_each or label_tasks(entries, {name}, [self])) or sign == "!=":
+        sizes = Counter(self.of_tasks.get(name := name.strip(), {}).values()).values()  # how many tasks an entry has
+        if (of_tasks := 1 in sizes or label_tasks(entries, {name}, [self])) or sign == "!=":
             return f"some {'tasks' if of_tasks else 'rows'} by {name}"
         last_parts = [_PLACE.sub("", _USER.sub("", _QUERY.sub(r"\1", decoded(each)))) for each in entries]
         return f"where {Condition(name, sign, last_parts)}"  # the certificate states it

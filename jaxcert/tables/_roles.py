@@ -1,5 +1,6 @@
 """Roles of the columns of a table: one value for every file, folder and frame; which are meant, and which may be."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -155,11 +156,29 @@ class Roles(NamedTuple):
         found = filter(None, map(parts_of, self.where))
         return {*(each.name.strip() for each in found), self.policy or "", self.strata or ""}
 
+    def called(self, name: Any) -> Any:
+        """What a column holds: $1 what stands before the first * on the way to records, as policy for policies.*."""
+        steps = self.records.split(".") if self.records else []
+        words = [word for word, star in zip(["*", *steps], steps, strict=False) if star == "*"]
+        place = str(name)[1:] if str(name)[:1] == "$" else ""
+        known = words[int(place) - 1] if place.isdecimal() and 0 < int(place) <= len(words) else "*"
+        return name if known == "*" else _one_of(known)
+
+    @property
+    def of_rows(self) -> str:
+        """What a list of records holds by its name; empty for none."""
+        last = (self.records or "*").split(".")[-1]
+        return "" if last == "*" else _one_of(last)
+
     @property
     def named(self) -> set[str]:
         """The names of columns that are known before any table is."""
         given = [*self.task.split(","), *self.value.split(","), self.trial, self.successes, self.trials, self.policy]
         return {name for name in given if name}
+
+
+def _one_of(things: str) -> str:
+    return re.sub("ies$", "y", things) if things.endswith("ies") else things.removesuffix("s")
 
 
 def check_column(name: str, names: Sequence[Any]) -> None:

@@ -202,6 +202,35 @@ counted as 0
     assert held["data"]["unfinished"] == {"num_rollouts": 1, "counted_as": 0.0}
 
 
+def test_trials_that_an_error_ended_help_no_other_policy():
+    """A runner writes a reward of 0 for them, whatever the policy did."""
+    for name in ("whole.json", "other.json"):
+        written(Path(), TAU, name)
+    ended = edited(edited(TAU, 1, "info", value={"error": "RateLimitError"}), 1, "reward", value=0.0)
+    written(Path(), ended, "cut.json")
+    session(
+        """
+        compare cut.json whole.json ASK -> 1 ended early, RateLimitError (1)
+        compare whole.json cut.json ASK => RateLimitError (1). The worst return of B's unfinished rollouts would help A
+        compare whole.json other.json cut.json ASK ~> at least as good as cut.json, since the worst return of its
+        certify cut.json --sampled --delta 0.5 --support 0 1 --threshold 0.1 --question interval --complete => With com
+        """,
+        ASK="--sampled --support 0 1 --delta 0.5 --mean",
+    )
+
+
+def test_a_page_names_no_folder_by_its_path(tmp_path):
+    for name in ("alice", "bob"):
+        for task in range(6):
+            table(f"{name}/runs/{task}x.csv", "success", [(1,), (int(task > len(name)),)])
+    asked = "compare alice/runs bob/runs --task-from-path '{task}.csv' --trial '' --mean --suite --delta 0.1"
+    session(f"""
+        {asked} --report c.html => are paths, which a page does not show; expected others, of files by --names
+        {asked} --report c.html --names a,b -> the probability of success of a minus that of b
+    """)
+    assert "alice" not in Path("c.html").read_text()
+
+
 def test_both_ways_of_benchmarks_work():
     written(Path(), TAU, "a.json")
     written(Path(), edited(TAU, 0, "reward", value=0), "b.json")

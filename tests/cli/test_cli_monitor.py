@@ -322,6 +322,9 @@ def test_a_claim_about_a_group_names_it(stream, there):
         certify t.csv --by kind --threshold 0.5 --delta 0.1 --json c.json
         monitor c.json --state m --complete -> the claim that where kind = "push: it", on a new task from the same
     """)
+    stream("task,kind,success\nn0,pick,0\n")
+    session("monitor c.json --state o --complete => is for rows with 'kind = push: it', but here kind is 'pick'")
+    stream("task,success\n" + "".join(f"n{i},1\n" for i in range(3)))
     for told, old, new in (
         ("its group is 'kind = all', which is not among", '"group": "kind = push: it"', '"group": "kind = all"'),
         ("by its delta, and where kind = ", ', where kind = \\"push: it\\"', ""),

@@ -47,11 +47,11 @@ def private(tmp_path_factory):
     for name, share in (("a", 0.9), ("b", 0.4)):
         rows = [
             (f"secret{i}", j, "pass" if rng.random() < share else "fail", "Secret Doe", "secret@example.org")
-            + (f"/home/secret/{i}-{j}", f"Secret{i}", f"open Secret{i}", HOSTS[i % 2], KINDS[i % 2])
-            + (f"s3://in/{i % 2}.usd?key=secret/of#mine",)
+            + (f"/home/secret/{i}-{j}", f"Secret{i}", f"Secret{i}" if i < 3 else "room", f"open Secret{i}")
+            + (HOSTS[i % 2], KINDS[i % 2], f"s3://in/{i % 2}.usd?key=secret/of#mine")
             for i, j in np.ndindex(30, 5)
         ]
-        table(folder / f"{name}.csv", "task,trial,success,name,email,path,alias,prompt,host,kind,world", rows)
+        table(folder / f"{name}.csv", "task,trial,success,name,email,path,alias,scene,prompt,host,kind,world", rows)
     return folder
 
 
@@ -77,6 +77,7 @@ def test_a_page_holds_no_returns_no_other_columns_and_names_only_on_request(priv
         ("path != /home/secret/3-1", "some rows by path"),
         ("path in /home/secret/1-1, /home/secret/2-1", "where path in 1-1, 2-1"),
         ("alias in Secret1, Secret2", "some tasks by alias"),
+        ("scene in Secret1, Secret2, room", "some tasks by scene"),
         ("prompt in open Secret1, open Secret2", "some tasks by prompt"),
         ("world = s3://in/1.usd?key=secret/of#mine", "where world = 1.usd"),
         ("host = https://you:secret@gpu01.org", "where host = gpu01.org"),

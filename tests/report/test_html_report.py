@@ -1,6 +1,7 @@
 """The report as a page, of a policy, of two, of a list: its words and figures, and how a real browser takes it."""
 
 import dataclasses
+import functools
 import html
 import re
 import sys
@@ -181,21 +182,24 @@ def test_a_page_of_two_policies_needs_the_returns_and_the_names_of_both(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(("threshold", "trials"), [(0.8, 3), (0.5, 4)])
 @pytest.mark.parametrize("certify", [jaxcert.certify_suite, jaxcert.certify_each_task])
-def test_a_list_with_too_few_trials_says_so_and_how_many_it_takes(tmp_path, certify):
+def test_a_list_with_too_few_trials_says_so_and_how_many_it_takes(tmp_path, certify, threshold, trials):
     """The numbers are what the function itself says of results that are as good as can be."""
-    passed = np.arange(3) < np.tile([3, 2, 0, 3], 10)[:, None]
-    text = write(tmp_path, certify(passed, 0.8, delta=0.05), returns=passed).read_text()
+    ask = functools.partial(certify, thresholds=threshold, delta=0.05)
+    passed = (np.arange(trials) + np.arange(40)[:, None]) % 4 == 0
+    text = write(tmp_path, ask(passed), returns=passed).read_text()
     (found,) = re.findall(
-        "all tasks at threshold 0.8[0-9]*:</strong> with 3 trials of each at most (\\d+) of 40 tasks can", text
+        rf"all tasks at threshold {threshold}\d*:</strong> with {trials} trials of each at most (\d+) of 40 tasks can",
+        text,
     )
     (needed,) = re.findall(r"for all of them it takes (\d+) trials of each, if these go as well as can be\.", text)
     least = int(needed)
-    at_best = [int(certify(np.ones((40, m), bool), 0.8, delta=0.05).num_good[0]) for m in (3, least - 1, least)]
+    at_best = [int(ask(np.ones((40, m), bool)).num_good[0]) for m in range(trials, least + 1)]
     assert at_best[0] == int(found)
-    assert at_best[1] < at_best[2] == 40
+    assert max(at_best[:-1]) < at_best[-1] == 40
     enough = np.ones((40, least), bool)
-    assert "trials of each" not in write(tmp_path, certify(enough, 0.8, delta=0.05), returns=enough).read_text()
+    assert "trials of each" not in write(tmp_path, ask(enough), returns=enough).read_text()
     never = write(tmp_path, certify(passed, 1.0, delta=0.05), returns=passed).read_text()
     assert "; 200 trials are too few for all of them" in never
 

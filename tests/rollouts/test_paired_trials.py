@@ -108,11 +108,21 @@ def test_blinded_policies_have_other_names(tmp_path):
     trials = BLIND(tmp_path / "log.jsonl")
     first, *_ = trials.path.read_bytes().splitlines()
     assert json.loads(first)["labels"] == list(trials.declared.labels)
-    with pytest.raises(ValueError, match="has no policy 'new'; expected one that was declared, such as"):
-        trials.add("new", True)
     while label := trials.next_policy():
         trials.add(label, label == trials.declared.labels[1])
     assert trials.better() == "old"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_message_lists_blinded_policies_in_the_order_that_was_declared(seed, tmp_path):
+    trials = THREE(tmp_path / "log.jsonl", seed=seed, blinded=True)
+    with pytest.raises(ValueError, match=r"has no policy 'q'; expected one that was declared, such as X, Y, Z$"):
+        trials.add("q", True)
+    trials.add("X", True)
+    with pytest.raises(ValueError, match=r"block 1 has its trial of X; expected the one of Y or Z$"):
+        trials.add("X", True)
+    with pytest.raises(ValueError, match="block 1 lacks its trial of Y and Z; expected whole ones"):
+        trials.drop("X")
 
 
 @pytest.mark.parametrize("begin", [WINS, PAIR_SCORES], ids=["successes", "scores"])

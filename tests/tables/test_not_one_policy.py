@@ -416,6 +416,113 @@ def test_labels_that_name_more_than_tasks_and_trials(label, trial, message):
         from_frame(frame, trial="trial")
 
 
+@pytest.mark.parametrize("names", ["10000 20000", "eval_10000 eval_20000", "10k 20k", "0.5M 1M", "100 200"])
+def test_two_trials_that_number_moments_are_asked_about(tmp_path, names):
+    for task in range(12):
+        (tmp_path / f"t{task}x").mkdir()
+        for i, name in enumerate(names.split()):
+            written(tmp_path / f"t{task}x" / f"{name}.csv", success=[True, (task + i) % 3 > 0])
+    frame = pd.DataFrame(
+        [(f"t{i}x", name, i % 3 > 0) for i in range(12) for name in names.split()], columns=["task", "trial", "success"]
+    )
+    for read in (
+        functools.partial(read_returns, tmp_path, task="{task}/*.csv", trial=None),
+        functools.partial(from_frame, frame),
+    ):
+        with pytest.raises(ValueError, match=r"labels of trials are such as|in column 'trial', of few entries"):
+            read(strict=True)
+
+
+NAMED = "which by its name are policies, versions, seeds of training or moments"
+JOINED = "trials of one task are wrongly counted as separate tasks"
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "policy", "model_id", "version", "train_seed", "t", "turn"])
+def test_labels_named_after_policies_are_asked_about(tmp_path, name):
+    frame = pd.DataFrame({name: [f"x{i:02}y" for i in range(12) for _ in range(5)], "success": [*[True] * 59, False]})
+    for task in (name, f"room,{name}"):
+        with pytest.raises(ValueError, match=NAMED):
+            from_frame(frame.assign(room="kitchen"), task=task, trial=None, strict=True)
+    for row in range(12):
+        (tmp_path / f"{name}_{row}").mkdir()
+        written(tmp_path / f"{name}_{row}" / "r.csv", success=[True, row > 3])
+    if name != "train_seed":  # a seed may number levels
+        with pytest.raises(ValueError, match=NAMED):
+            read_returns(tmp_path, task=f"{name}_{{task}}/r.csv", trial=None, strict=True)
+
+
+# Two columns as task, their entries, and what is asked.
+PARTS_OF_LABELS = [
+    ("task,run", [(f"p{i}x", f"r{i}-{j}") for i in range(20) for j in range(2)], JOINED),
+    ("task,session", [(f"p{i}x", f"r{i}-{j}") for i in range(20) for j in range(2)], JOINED),
+    ("suite,task_id", [(f"p{i}x", f"r{i}-{j}") for i in range(20) for j in range(2)], ""),
+    ("env,level_seed", [(f"p{i}x", 2 * i + j) for i in range(20) for j in range(2)], ""),
+    ("task,policy", [(f"p{i}x", p) for p, n in (("pi0", 20), ("act", 8)) for i in range(n)], NAMED),
+    ("task,seed_of_training", [(f"p{i}x", p) for p, n in (("1", 20), ("2", 8)) for i in range(n)], NAMED),
+]
+
+
+@pytest.mark.parametrize(("names", "pairs", "said"), PARTS_OF_LABELS, ids=[each[0] for each in PARTS_OF_LABELS])
+def test_parts_of_a_label_are_looked_at(names, pairs, said):
+    rows = [(*pair, j, (i + j) % 4 > 0) for i, pair in enumerate(pairs) for j in range(3)]
+    frame = pd.DataFrame(rows, columns=[*names.split(","), "trial", "success"])
+    if not said:
+        assert len(from_frame(frame, task=names, trial="trial", strict=True).tasks) == len(pairs)
+        return
+    with pytest.raises(ValueError, match=said):
+        from_frame(frame, task=names, trial="trial", strict=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "proposed"),
+    [
+        ("policy", ""),
+        ("checkpoint", ""),
+        ("category", "both columns as task"),
+        ("turn", ""),
+        ("session", "both as task, where the other numbers tasks of its own"),
+    ],
+)
+def test_policies_are_not_proposed_as_parts_of_a_label(name, proposed):
+    kinds = [("pick", "a"), ("pick", "b"), ("push", "a"), ("pull", "b")]
+    rows = [(*kind, j, True) for kind in kinds for j in range(3)]
+    with pytest.raises(ValueError, match=f"differ in .*{name}") as caught:
+        from_frame(pd.DataFrame(rows, columns=["task", name, "trial", "success"]), trial="trial")
+    assert proposed in str(caught.value)
+    assert bool(re.search("both( columns)? as task", str(caught.value))) == bool(proposed)
+
+
+def at_places(steps, *counts):
+    """JSON with records at a path, whose stars have so many entries; the last number is that of a list for no star."""
+    if not steps:
+        return [{"success": i not in (3, 7, 8)} for i in range(*counts)] if counts else {"success": True}
+    if steps[0] == "*":
+        return {f"x{i}y": at_places(steps[1:], *counts[1:]) for i in range(counts[0])}
+    return {steps[0]: at_places(steps[1:], *counts)}
+
+
+@pytest.mark.parametrize(
+    ("records", "roles", "said"),
+    [
+        ("policies.*.tasks.*", {"task": "$2", "trial": "$1"}, NAMED),
+        ("checkpoints.*.tasks.*", {"task": "$1", "trial": "$2"}, NAMED),
+        ("checkpoints.*.tasks.*", {"task": "$1,$2", "trial": None}, NAMED),
+        ("*.*", {"task": "$1,$2", "trial": None}, JOINED),
+        ("tasks.*.steps", {"task": "$1", "trial": None}, NAMED),
+        ("tasks.*.steps.*", {"task": "$1", "trial": "$2"}, NAMED),
+        ("seeds.*.tasks.*", {"task": "$2", "trial": "$1"}, ""),
+        ("tasks.*.trials", {"task": "$1", "trial": None}, ""),
+    ],
+)
+def test_places_of_records_are_looked_at_by_the_names_before_them(tmp_path, records, roles, said):
+    (tmp_path / "r.json").write_text(json.dumps(at_places(records.split("."), 4, 12)))
+    if not said:
+        assert read_returns(tmp_path / "r.json", records=records, strict=True, **roles).returns.size == 48
+        return
+    with pytest.raises(ValueError, match=said):
+        read_returns(tmp_path / "r.json", records=records, strict=True, **roles)
+
+
 def test_columns_that_occur_twice_or_have_no_name_are_named(tmp_path):
     """But for blank ones that a spreadsheet leaves."""
     path = tmp_path / "r.csv"

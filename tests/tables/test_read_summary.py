@@ -322,7 +322,7 @@ def test_labels_of_a_folder_are_asked_about_as_in_a_single_table(tmp_path, words
 
 
 UUIDS = "2f1ea1b0-1111-4222-8333-944445555666", "3a1ea1b0-1111-4222-8333-944445555666"
-OF_POLICIES = ["ckpt_1000 ckpt_2000", "baseline ours", "control treatment", "1000 2000", "epoch=1 epoch=2"]
+OF_POLICIES = ["ckpt_1000 ckpt_2000", "baseline ours", "control treatment", "1000 2000", "epoch=1 epoch=2", "v1 v2"]
 OF_TRIALS = ["part-0 part-1", "train-00000-of-00002 train-00001-of-00002", "seed_0 seed_1", "0-{}-c0 1-{}-c0"]
 
 
@@ -332,9 +332,20 @@ def test_files_of_the_same_tasks_that_are_named_after_policies_are_told(tmp_path
         won = [name == names.split()[0], True, True, len(name) > 6]
         saved(tmp_path, f"{name}.parquet", {"task": ["pick", "push"] * 2, "success": won})
     if names in OF_POLICIES or "policy" in names:
-        refused(tmp_path, "its files are named as", support=None, strict=True)
+        refused(tmp_path, "its files or partitions are named as", support=None, strict=True)
     else:
         assert read_summary(tmp_path, strict=True).num_rollouts.tolist() == [2 * len(names.split())] * 2
+
+
+@pytest.mark.parametrize(("entries", "told"), [("baseline ours", True), ("ckpt_1000 ckpt_2000", True), ("1 2", False)])
+def test_partitions_across_of_the_same_tasks_are_asked_about_as_files_are(tmp_path, entries, told):
+    for i, entry in enumerate(entries.split()):
+        saved(tmp_path, f"exp={entry}/a.parquet", {"task": ["pick", "push"] * 2, "success": [True, True, i > 0, True]})
+    refused(tmp_path, "lies in partitions exp, which may tell tasks apart", "the folder of one entry", support=None)
+    if told:
+        refused(tmp_path, "its files or partitions are named as", support=None, across=["exp"], strict=True)
+    else:
+        assert read_summary(tmp_path, across=["exp"], strict=True).num_rollouts.tolist() == [4, 4]
 
 
 def test_files_of_other_tasks_may_have_any_name(tmp_path):

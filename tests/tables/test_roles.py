@@ -57,6 +57,13 @@ def test_conditions_that_choose_nothing_or_too_much(table, where, said):
     refused(table(ARMS), said, value="success", where=where)
 
 
+@pytest.mark.parametrize("where", ["arm = it's", "arm != it's", "arm in it's, windy"])
+def test_a_condition_names_no_entry_that_a_sentence_shows_as_another(table, where):
+    path = table(ARMS.replace("a,1,clean", "a,1,it's").replace("b,1,clean", 'b,1,"it""s"'))
+    refused(path, "column arm holds", "which a sentence shows alike", where=where)
+    assert read_returns(path, where="arm = windy").returns.shape == (2, 3)
+
+
 def test_a_label_may_have_parts(table):
     path = table(
         "layout,style,trial,passed\n" + "".join(f"{i},{s},{t},yes\n" for i in "12" for s in "xy" for t in "01")

@@ -24,6 +24,7 @@ def t(count, each=1):
 SINGLE, TASKS, TRIAL, WON = t(30), t(40, 5), [*range(5)] * 40, np.arange(200) % 7 > 1
 ALL = {"trial": TRIAL, "success": WON}
 ONCE, AT_ZERO = {"trial": None}, {"trial": 0, "success": RNG.random(41) < 0.7}
+TENTHS = [f"{i % 10}/10" for i in range(30)]
 SCORE = {**ONCE, "value": "score"}
 COUNTED = {**ONCE, "successes": "successes", "trials": "trials"}
 # --- rows that sum up others
@@ -113,7 +114,7 @@ SAID = [
     *((of([*ROOMS[0], x, *ROOMS[1]], **AT_ZERO), {"where": f"task != {x}"}, "") for x in OF_A_ROOM),
     *((of([*"abcdefg"], score=[*VALUES, x]), SCORE, "(if it sums them up, it is no task)") for x in LAST.values()),
     (of([*"abcdef"], score=VALUES), SCORE, ""),
-    (of(SINGLE, score=[f"{i % 10}/10" for i in range(30)]), ONCE, "if these are points"),
+    *((of(SINGLE, **{x: TENTHS}), {**ONCE, "value": x}, "if these are points") for x in ("rating", "stars", "score")),
     (of(TASKS * 2, trial=TRIAL * 2, **MEASURES), {"value": "value", "where": "metric = success"}, ""),
     (of(TASKS, frame_index=TRIAL, reward=1), ONCE, "steps are no trials"),
     (of(TASKS, attempt=TRIAL, success=WON, **ATTEMPTS), {}, ""),

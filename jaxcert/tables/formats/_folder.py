@@ -12,7 +12,7 @@ from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._coded import as_objects, coded, crossing, of_series
 from jaxcert.tables._doubts import WORDS, tell
 from jaxcert.tables._files import content_of, in_file
-from jaxcert.tables._label_doubts import ask_about_trials_of
+from jaxcert.tables._label_doubts import ask_about_names_of, ask_about_trials_of
 from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, stems_of, tells
 from jaxcert.tables._outcomes import as_totals
 from jaxcert.tables._returns import Returns, how_many, told_unfinished
@@ -23,6 +23,7 @@ from jaxcert.tables.formats._one_task import OF_ONE_TASK, STAGE
 
 PLACE, TRIAL = "{task}", "{trial}"
 _TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow")
+_WORD = re.compile("[a-zA-Z]+")
 _SEED = re.compile("[^a-z0-9]*seed[=_-]?[0-9]+$", re.IGNORECASE)
 _WILD = "*"
 # The parts of each file's path, by the names of the places in the pattern.
@@ -109,6 +110,7 @@ def _labels(folder: Path, task: str) -> dict[str, dict[str, str]]:
     for i, name in enumerate(names):
         if TRIAL in name or _WILD in name:
             _check_are_trials([each[i] for each in without], tasks, is_wild=_WILD in name)
+    ask_about_names_of(" ".join(_WORD.findall(Path(name).stem.replace(PLACE, " "))) for name in names if PLACE in name)
     _check_are_tasks(folder, task, {label: match[0] for label, match in zip(tasks, matches, strict=True)})
     return {match[0]: match.groupdict() for match in matches}
 

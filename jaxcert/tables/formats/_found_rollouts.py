@@ -108,6 +108,7 @@ class Rollouts(NamedTuple):
     supports: Mapping[str, tuple[float, float]] = {}  # of the values for which the tool fixes it
     remark: str = ""  # what is worth knowing, after the rest
     reasons: str = ""  # the part of it in words of the file
+    num_errors: int = 0  # rollouts that an error ended, which count as the worst return
     counted: bool = False  # whether each value is of several rollouts, as 31/50
     others: Mapping[str, Coded] = {}  # what its records hold besides, and the file around them
 
@@ -195,8 +196,8 @@ def arranged(kind: Format, found: Rollouts, roles: Roles, *, is_known: bool = Tr
     counted = f"{lost or f'{count} without an outcome'}, counted as {unfinished:g}" if count else ""
     words = [f"read as {kind.name}: {told}, value {columns.value}", found.stopped, counted, found.remark]
     said = {"said": "; ".join(filter(None, words)), "reasons": (*filter(None, [reasons, found.reasons]),)}
-    facts = {"columns": columns, "usual_columns": found.columns, "fixed_list": kind.fixed_list, **said}
-    return dataclasses.replace(returns, rows=None), {**facts, "known_support": support}
+    facts = {"usual_columns": found.columns, "fixed_list": kind.fixed_list, "num_errors": found.num_errors, **said}
+    return dataclasses.replace(returns, rows=None), {**facts, "columns": columns, "known_support": support}
 
 
 def _lost(found: Rollouts, ended: Sequence[str], unfinished: float | None) -> tuple[str, str]:

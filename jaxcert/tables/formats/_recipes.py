@@ -86,6 +86,7 @@ class Recipe(NamedTuple):
             supports=dict.fromkeys(self.values, self.support) if self.support else {},
             remark=f"{early.total()} ended early{reasons}" if early else self.remark,
             reasons=reasons,
+            num_errors=0 if _parts(self.failed)[1] else early.total(),
             counted=bool(self.counts),
             others=others,
         )
