@@ -11,9 +11,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from jaxcert.cli import run
 
 ROOT = Path(__file__).parents[1]
+# Of 40 tasks with 20 rollouts each, in [0, 1].
+RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 
 
 class Outcome(NamedTuple):

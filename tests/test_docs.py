@@ -15,15 +15,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-import jax
 import numpy as np
 import pytest
 from cli_harness import Outcome, command
+from cli_harness import table as csv_table
 from tool_files import TAU, monitor, written
 
 import jaxcert
 from jaxcert import report
 
+pytestmark = pytest.mark.usefixtures("there", "promoting")  # as users have it: an empty folder, and JAX as it comes
 ROOT = Path(__file__).parents[1]
 # What needs the extras brax or gymnax, which not every block names that does.
 NEEDS_BRAX = re.compile(r"brax|mujoco|gymnax|locomotion")
@@ -105,16 +106,8 @@ def fed(words: list[str]) -> Outcome:
         return command(*words)
 
 
-@pytest.fixture(autouse=True)
-def _as_a_user_has_it(tmp_path, monkeypatch):
-    """JAX with its default settings, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        yield
-
-
 @pytest.fixture
-def _with_files():
+def _with_files(there, promoting):
     """The files that the text assumes."""
     pandas = pytest.importorskip("pandas")
     returns = jaxcert.sample_returns("cheetah")
@@ -128,12 +121,10 @@ def _with_files():
     Path("scores.csv").write_text("world;score\nhill;0,5\nhill;1,0\nmaze;0,75\nmaze;0,25\n")
     passed = np.random.default_rng(3).random((60, 5)) < 0.9
     for file, kept in (("trials.csv", passed), ("once.csv", passed[:, :1])):
-        rows = [f"{task},{trial},{'pass' if ok else 'fail'}" for (task, trial), ok in np.ndenumerate(kept)]
-        Path(file).write_text("\n".join(["task,trial,success", *rows, ""]))
-    rows = [f"env{env},{goal},{trial},1" for env, goal, trial in np.ndindex(50, 5, 4)]
-    Path("metaworld.csv").write_text("\n".join(["env,goal,trial,success", *rows, ""]))
-    deployed = [f"task {i // 20},{value}" for i, value in enumerate(returns[:30, :20].ravel())]
-    Path("deployed.csv").write_text("\n".join(["task,return", *deployed, ""]))
+        csv_table(file, "task,trial,success", [(*at, "pass" if ok else "fail") for at, ok in np.ndenumerate(kept)])
+    csv_table("metaworld.csv", "env,goal,trial,success", [(f"env{env}", *at, 1) for env, *at in np.ndindex(50, 5, 4)])
+    deployed = [(f"task {i // 20}", value) for i, value in enumerate(returns[:30, :20].ravel())]
+    csv_table("deployed.csv", "task,return", deployed)
     trials = [{"success": True}, {"success": False}]
     Path("runs.json").write_text(json.dumps({"tasks": {task: {"trials": trials} for task in ("push", "pull")}}))
     written(Path(), TAU)
@@ -143,12 +134,8 @@ def _with_files():
         Path(f"rollouts/day={day}").mkdir(parents=True)
         rows = pandas.DataFrame({"task": np.arange(2000) % 50, "seed": day, "score": np.linspace(0.7, 0.9, 2000)})
         rows.to_parquet(f"rollouts/day={day}/part-0.parquet")
-    for name in (
-        "docs/agents.md",
-        "docs/robots.md",
-        "docs/requirements.md",
-    ):  # whose first block writes the file of the page
-        run_python(name, with_brax=False, most=1)
+    for name in ("agents", "robots", "requirements"):  # whose first block writes the file of the page
+        run_python(f"docs/{name}.md", with_brax=False, most=1)
 
 
 def test_nothing_is_left_to_fill_in():

@@ -70,13 +70,6 @@ def known_questions(file: Path) -> set[str]:
     return found
 
 
-def test_surfaces_read_questions_and_know_none():
-    """CONTRIBUTING.md promises it to those who add one."""
-    files = [file for area in ("report", "cli", "planning", "sweep") for file in (PACKAGE / area).rglob("*.py")]
-    known = {str(file.relative_to(PACKAGE)): known_questions(file) for file in files}
-    assert {place: names for place, names in known.items() if names} == {}
-
-
 def compared_methods(file: Path) -> set[str]:
     """The methods that a file compares with, by name or by entry: their properties are to be read from them."""
     found = set()
@@ -88,9 +81,11 @@ def compared_methods(file: Path) -> set[str]:
     return found
 
 
-def test_surfaces_read_methods_and_compare_with_none():
-    files = [file for area in ("report", "cli", "planning", "diagnostics") for file in (PACKAGE / area).rglob("*.py")]
-    known = {str(file.relative_to(PACKAGE)): compared_methods(file) for file in files}
+@pytest.mark.parametrize(("known_to", "last"), [(known_questions, "sweep"), (compared_methods, "diagnostics")])
+def test_surfaces_read_questions_and_methods_and_know_none(known_to, last):
+    """CONTRIBUTING.md promises it to those who add one."""
+    files = [file for area in ("report", "cli", "planning", last) for file in (PACKAGE / area).rglob("*.py")]
+    known = {str(file.relative_to(PACKAGE)): known_to(file) for file in files}
     assert {place: names for place, names in known.items() if names} == {}
 
 

@@ -2,7 +2,6 @@
 
 import json
 from types import SimpleNamespace
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,12 +12,12 @@ from scipy import stats
 
 from jaxcert import Status, binomial_epsilon, certify, certify_lower_bounds
 from jaxcert.baselines import PlugInEstimate, certify_known_performances, certify_plug_in
-from jaxcert.report import certificate_record
 from jaxcert.returns.summaries import Histogram
 
 DELTA = 0.05
 RNG = np.random.default_rng(3)
 KNOWN = RNG.beta(9, 2, (4, 60)).astype(np.float32)
+HISTOGRAM = Histogram.empty(4, support=(0.0, 1.0), num_bins=9)
 LEVELS = np.array([0.5, 0.7, 0.8, 0.95], np.float32)
 
 
@@ -70,19 +69,12 @@ def test_the_plug_in_estimate_says_that_it_is_no_certificate():
     assert isinstance(found, PlugInEstimate)
     assert found.bound == "plug_in"
     assert found.status.tolist() == [Status.UNSOUND] * 2
+    assert json.loads(found.to_json())["status"] == ["unsound"] * 2
     sentences = str(found).split("No certificate: ")
     assert sentences[0] == ""
     assert len(sentences) == 3
     assert "at least 0.5 with probability at least 0.9049" in sentences[1]
     assert Status.UNSOUND.advice.startswith("no certificate")
-
-
-def test_no_certificate_file_takes_it():
-    found = certify_plug_in(np.full((30, 5), 0.9), 0.5, delta=DELTA)
-    with pytest.raises(ValueError, match="a PlugInEstimate, which answers no known question"):
-        certificate_record(found, support=(0, 1))
-    row = json.loads(found.to_json())
-    assert row["status"] == ["unsound"]
 
 
 def test_the_plug_in_estimate_fails_where_certificates_hold():
@@ -136,6 +128,7 @@ def test_known_performances_that_are_refused(changed, message):
     [
         ({"returns": np.array([[0.5, np.inf]])}, "inf"),
         ({"returns": np.zeros(5)}, r"returns have shape \(5,\); expected \[\.\.\., num_tasks, num_rollouts\]"),
+        ({"returns": HISTOGRAM}, "summary, without single rollouts; the plug-in estimate needs an array"),
         ({"where": np.zeros((4, 6), bool)}, "task 0 has every rollout masked"),
         ({"where": np.ones((4, 5), bool)}, r"where has shape \(4, 5\)"),
         ({"thresholds": np.inf}, "thresholds is inf; expected a finite number"),
@@ -146,9 +139,3 @@ def test_returns_that_are_refused(changed, message):
     call = {"returns": RNG.random((4, 6)), "thresholds": 0.5, "delta": 0.1, **changed}
     with pytest.raises(ValueError, match=message):
         certify_plug_in(call.pop("returns"), call.pop("thresholds"), **call)
-
-
-def test_a_summary_is_refused():
-    summary: Any = Histogram.empty(4, support=(0.0, 1.0), num_bins=9)
-    with pytest.raises(ValueError, match="summary, without single rollouts; the plug-in estimate needs an array"):
-        certify_plug_in(summary, 0.5, delta=0.1)

@@ -1,5 +1,6 @@
 """`certify --by`: each group of rows by itself, all of them together at delta."""
 
+import functools
 import json
 import re
 
@@ -14,7 +15,7 @@ from jaxcert.tables import read_returns
 
 GROUPS = ("kitchen", "office", "lab, wet")
 SEEN = {"lab, wet": '"lab, wet"'}  # in a sentence
-SHORT = {"BY": "certify trials.csv --by category --delta 0.06"}
+run = functools.partial(session, BY="certify trials.csv --by category --delta 0.06")
 
 
 @pytest.fixture(autouse=True)
@@ -25,10 +26,6 @@ def folder(there):
     rows = [(3 * i + g, name, j, rng.random() < (0.95, 0.6, 0.99)[g]) for g, name, i, j in kinds]
     table("trials.csv", "task,category,trial,success", rows)
     return there
-
-
-def run(script):
-    return session(script, **SHORT)
 
 
 def records(folder):

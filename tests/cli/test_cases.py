@@ -136,16 +136,15 @@ def test_counts_in_json(place):
     )
 
 
-def test_columns_of_trials_that_are_copies_are_asked_about():
-    table("w.csv", "task,s1,s2,s3,s4", [(f"t{i}x", 1, int(i % 3 > 0), 1, int(i % 3 > 0)) for i in range(30)])
-    session(f"certify w.csv {DELTA} --threshold 0.5 --value s1,s2,s3,s4 ~> the outcomes of each task repeat 2 times")
-
-
-def test_columns_that_never_fall_are_asked_about():
-    table(
-        "w.csv", "task,try1,try2,try3", [(f"t{i}x", int(i % 4 > 2), int(i % 4 > 1), int(i % 4 > 0)) for i in range(30)]
-    )
-    session(f"certify w.csv {DELTA} --threshold 0.5 --value try1,try2,try3 ~> never fall from trial to trial")
+def test_columns_of_trials_that_are_copies_or_never_fall_are_asked_about():
+    copies = [(f"t{i}x", 1, int(i % 3 > 0), 1, int(i % 3 > 0)) for i in range(30)]
+    tries = [(f"t{i}x", int(i % 4 > 2), int(i % 4 > 1), int(i % 4 > 0)) for i in range(30)]
+    for columns, rows, told in (
+        ("s1,s2,s3,s4", copies, "the outcomes of each task repeat 2 times"),
+        ("try1,try2,try3", tries, "never fall from trial to trial"),
+    ):
+        table("w.csv", f"task,{columns}", rows)
+        session(f"certify w.csv {DELTA} --threshold 0.5 --value {columns} ~> {told}")
 
 
 def test_the_metrics_of_requirements_are_looked_at_as_returns_are():

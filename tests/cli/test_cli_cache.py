@@ -50,40 +50,36 @@ def test_no_cache_leaves_nothing(returns, tmp_path):
 
 
 @pytest.fixture
-def without_a_cache():
+def programs(tmp_path, monkeypatch):
+    """The folder of the command's programs, where JAX keeps none."""
+    monkeypatch.setattr(_program_cache, "folder", lambda: tmp_path / "programs")
     before = jax.config.jax_compilation_cache_dir
     jax.config.update("jax_compilation_cache_dir", None)
     _program_cache.read_again()
-    yield
+    yield tmp_path / "programs"
     jax.config.update("jax_compilation_cache_dir", before)
     _program_cache.read_again()
 
 
-@pytest.mark.usefixtures("without_a_cache")
-def test_settings_of_jax_are_as_before(tmp_path, monkeypatch):
-    monkeypatch.setattr(_program_cache, "folder", lambda: tmp_path / "programs")
+def test_settings_of_jax_are_as_before(programs):
     names = [name for name in dir(jax.config) if "cache" in name]
     before = {name: getattr(jax.config, name) for name in names}
     with _program_cache.compiled_programs():
         jax.jit(lambda x: x * 41.5)(1.0).block_until_ready()
-        assert list((tmp_path / "programs").glob("*-cache"))
+        assert list(programs.glob("*-cache"))
     assert {name: getattr(jax.config, name) for name in names} == before
 
 
-@pytest.mark.usefixtures("without_a_cache")
-def test_a_folder_that_others_may_write_is_not_used(tmp_path, monkeypatch):
-    monkeypatch.setattr(_program_cache, "folder", lambda: tmp_path / "programs")
-    (tmp_path / "programs").mkdir()
-    (tmp_path / "programs").chmod(0o777)
+def test_a_folder_that_others_may_write_is_not_used(programs):
+    programs.mkdir()
+    programs.chmod(0o777)
     with _program_cache.compiled_programs():
         assert jax.config.values["jax_compilation_cache_dir"] is None
         assert _programs._runner is None
 
 
-@pytest.mark.usefixtures("without_a_cache")
-def test_a_cache_of_the_user_is_left_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(_program_cache, "folder", lambda: tmp_path / "ours")
+def test_a_cache_of_the_user_is_left_alone(programs, tmp_path):
     jax.config.update("jax_compilation_cache_dir", str(tmp_path / "theirs"))
     with _program_cache.compiled_programs():
         assert jax.config.jax_compilation_cache_dir == str(tmp_path / "theirs")
-    assert not (tmp_path / "ours").exists()
+    assert not programs.exists()

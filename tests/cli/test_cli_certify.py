@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_harness import as_process, command, refused, said
+from cli_harness import RETURNS, as_process, command, refused, said
 
 import jaxcert
 from jaxcert.planning import _advice
@@ -18,15 +18,12 @@ from jaxcert.planning._advice_on_bounds import advice_on
 
 ROOT = Path(jaxcert.__file__).parents[1]
 SUPPORT = ("--support", "0", "1000")
-SETTINGS = ("--support", 0, 1, "--delta", 0.05)
-RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20))
 
 
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory) -> Path:
-    """A folder with shipped returns, those above, and 12 tasks with 8 rollouts each between -5 and 3."""
+    """A folder with shipped returns, and 12 tasks with 8 rollouts each between -5 and 3."""
     folder = tmp_path_factory.mktemp("samples")
-    np.save(folder / "r.npy", RETURNS)
     np.savez(folder / "cheetah.npz", returns=jaxcert.sample_returns("cheetah"))
     np.savez(folder / "small.npz", returns=np.random.default_rng(0).uniform(-5, 3, size=(12, 8)).round(3))
     return folder
@@ -113,8 +110,7 @@ def test_unequal_numbers_of_rollouts(tmp_path):
 
 def test_scenario_beyond_its_sound_range_says_so(samples):
     arguments = ["--support", -5, 3, "--delta", 0.1, "--beta", 0.05, "--method", "scenario", "--threshold", -4.5]
-    status, out, err = command("certify", samples / "small.npz", *arguments, "--threshold", -4.7)
-    assert (status, err) == (0, "")
+    out = said("certify", samples / "small.npz", *arguments, "--threshold", -4.7)
     assert [len(row) for row in rows(out)] == [5, 5]  # with K
     assert "out of range" in out
 
@@ -136,7 +132,7 @@ def test_a_stdout_that_knows_ascii_only(samples, tmp_path):
 def test_likely_mistakes_are_warnings_and_with_strict_errors(tmp_path):
     luck = np.random.default_rng(2).uniform(-0.1, 0.1, 20)
     np.save(tmp_path / "r.npy", RETURNS * 0.8 + 0.1 + luck)
-    arguments = ("certify", tmp_path / "r.npy", *SETTINGS, "--threshold", 0.5)
+    arguments = ("certify", tmp_path / "r.npy", "--support", 0, 1, "--delta", 0.05, "--threshold", 0.5)
     status, out, err = command(*arguments)
     assert (status, rows(out)[0][0]) == (0, "0.5")
     assert err.startswith("warning: ")

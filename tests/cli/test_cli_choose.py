@@ -1,11 +1,10 @@
 """`jaxcert choose`: every command that it offers works as it stands."""
 
-import json
 import shlex
 
 import numpy as np
 import pytest
-from cli_harness import command
+from cli_harness import command, lines_of, table
 from tool_files import DROP, LEROBOT, TAU, TAU2, edited, written
 
 from jaxcert.questions import QUESTIONS
@@ -30,10 +29,8 @@ def _run_all(found):
 
 @pytest.fixture
 def passes(tmp_path):
-    path = tmp_path / "pass fail.csv"
-    rows = [f"{task},{trial},{'pass' if (task + trial) % 4 else 'fail'}" for task in range(20) for trial in range(4)]
-    path.write_text("\n".join(["task,trial,passed", *rows, ""]))
-    return path
+    rows = [(task, trial, "pass" if (task + trial) % 4 else "fail") for task in range(20) for trial in range(4)]
+    return table(tmp_path / "pass fail.csv", "task,trial,passed", rows)
 
 
 @pytest.fixture
@@ -77,8 +74,7 @@ def test_it_says_what_is_there_and_for_which_tasks_each_question_is(passes, tmp_
         QUESTIONS["safety"].words,
     )
     assert line == f"    jaxcert certify '{passes}' --threshold X --delta 0.05"
-    path = tmp_path / "results.json"
-    path.write_text(json.dumps(TAU))
+    path = written(tmp_path, TAU)
     listed = command("choose", path).out
     assert "read as tau-bench results: 3 tasks, 6 rollouts, value reward" in listed
     assert listed.index("If the tasks are a fixed list") < listed.index("If the tasks are a random sample")
@@ -89,10 +85,8 @@ def test_it_says_what_is_there_and_for_which_tasks_each_question_is(passes, tmp_
 
 def test_what_a_tool_fixes_is_not_said_of_a_table(tmp_path):
     """The support of one file is not that of another; a list stays one."""
-    path, other = tmp_path / "results.json", tmp_path / "t.jsonl"
-    path.write_text(json.dumps(TAU))
     rows = [{"task": i, "trial": j, "score": 40 * j} for i in range(3) for j in range(2)]
-    other.write_text("\n".join(map(json.dumps, rows)))
+    path, other = written(tmp_path, TAU), lines_of(tmp_path / "t.jsonl", rows)
     for files in ((path, other), (other, path)):
         found, _ = _chosen(*files)
         assert any("--support LOW HIGH" in each for each in found)
@@ -122,14 +116,13 @@ def test_unfinished_rollouts_are_asked_for_no_upper_end(tmp_path):
 
 def test_requirements_are_offered_without_the_name_of_a_metric(tmp_path):
     """Nobody but the user knows which column measures each trial."""
-    rows = [f"{i // 4},{i % 4},{i % 3},{i % 7}" for i in range(80)]
-    path = tmp_path / "t.csv"
-    path.write_text("\n".join(["task,trial,score,num_envs", *rows, ""]))
+    rows = [(i // 4, i % 4, i % 3, i % 7) for i in range(80)]
+    path = table(tmp_path / "t.csv", "task,trial,score,num_envs", rows)
     commands, _ = _chosen(path)
     offered = [each for each in commands if "--requirement" in each]
     assert len(offered) == 2
     assert all("--requirement 'score >= X in LOW HIGH' --requirement 'METRIC <= X in LOW HIGH'" in x for x in offered)
-    path.write_text("\n".join(["task,trial,score", *(row.rpartition(",")[0] for row in rows), ""]))
+    table(path, "task,trial,score", [row[:3] for row in rows])
     assert not any("--requirement" in each for each in _chosen(path)[0])
-    path.write_text("\n".join(["task,trial,score ,score", *rows, ""]))  # a requirement would name the other one
+    table(path, "task,trial,score ,score", rows)  # a requirement would name the other one
     assert not any("--requirement" in each for each in _chosen(path, "--value", "score ")[0])

@@ -1,5 +1,6 @@
 """Two policies on the command line: their page, the words for usual questions, and unfinished rollouts."""
 
+import functools
 import html
 import json
 import re
@@ -17,16 +18,13 @@ from jaxcert.planning import plan_difference
 RNG = np.random.default_rng(0)
 A = RNG.beta(9, 1, (60, 20)).astype(np.float32)
 B = (0.8 * A).astype(np.float32)
+run = functools.partial(session, COMPARE="compare new.npz old.npz BASE", BASE="--support 0 1 --delta 0.1")
 
 
 @pytest.fixture(autouse=True)
 def folder(there):
     np.savez("new.npz", returns=A)
     np.savez("old.npz", returns=B)
-
-
-def run(script):
-    return session(script, COMPARE="compare new.npz old.npz BASE", BASE="--support 0 1 --delta 0.1")
 
 
 def page() -> str:

@@ -1,5 +1,6 @@
 """`jaxcert certify` and `verify` of a folder of Parquet files."""
 
+import functools
 import json
 import shutil
 from pathlib import Path
@@ -16,12 +17,9 @@ N, M = 40, 30
 RNG = np.random.default_rng(0)
 RETURNS = RNG.uniform(300, 900, (N, 1)) * RNG.beta(9, 1, (N, M))
 SETTINGS = "--support 0 1000 --delta 0.01"
-SHORT = {
-    "SETTINGS": SETTINGS,
-    "AT": f"{SETTINGS} --threshold 5",
-    "FOLDER": f"certify d --across day {SETTINGS}",
-    "OPEN": "certify d --across day --delta 0.01",
-}
+ACROSS = "certify d --across day"
+SHORT = {"SETTINGS": SETTINGS, "AT": f"{SETTINGS} --threshold 5", "OPEN": f"{ACROSS} --delta 0.01"}
+run = functools.partial(session, **SHORT, FOLDER=f"{ACROSS} {SETTINGS}")
 
 
 @pytest.fixture(autouse=True)
@@ -35,10 +33,6 @@ def _folder(there):
         rows = {"task_id": tasks[chosen], "episode_id": episodes[chosen], "total_return": RETURNS.ravel()[chosen]}
         pq.write_table(pa.table(rows), path)
     np.savez("r.npz", returns=RETURNS)
-
-
-def run(script):
-    return session(script, **SHORT)
 
 
 def record(name="c.json"):

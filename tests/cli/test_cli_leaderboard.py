@@ -83,25 +83,25 @@ def test_a_fixed_list_has_counts_and_means_of_its_tasks(files):
 
 @pytest.mark.parametrize("arms", ["ab", "abc"])
 def test_a_table_of_all_policies_is_given_once(arms, tmp_path):
-    rows = [f"{i},{j},{arm},{int(RNG.random() < rate)}" for i in range(60) for j in range(20)
-            for arm, rate in zip(arms, (0.9, 0.5, 0.2), strict=False)]  # fmt: skip
-    table, out, page = tmp_path / "t.csv", tmp_path / "c.json", tmp_path / "p.html"
-    table.write_text("\n".join(["task,trial,arm,success", *rows, ""]))
+    kinds = [(*at, *arm) for at in np.ndindex(60, 20) for arm in zip(arms, (0.9, 0.5, 0.2), strict=False)]
+    rows = [(*kind, int(RNG.random() < rate)) for *kind, rate in kinds]
+    path = table(tmp_path / "t.csv", "task,trial,arm,success", rows)
+    out, page = tmp_path / "c.json", tmp_path / "p.html"
     mean = ("--mean",) if len(arms) == 2 else ()
-    assert command("compare", table, "--policy", "arm", *mean, "--delta", 0.1, "--json", out, "--report", page)[0] == 0
+    assert command("compare", path, "--policy", "arm", *mean, "--delta", 0.1, "--json", out, "--report", page)[0] == 0
     assert "jaxcert verify c.json t.csv" in page.read_text()
     told = "; of rows where arm = a; of rows where arm = b"
     if len(arms) == 3:
         told = "".join(f"; certificate {i + 1}: of rows where arm = {arm}" for i, arm in enumerate(arms))
-    for files in ([table], [table] * len(arms)):
+    for files in ([path], [path] * len(arms)):
         status, said, err = command("verify", out, *files)
         assert (status, err) == (0, "")
         assert said.startswith("verified: ")
         assert said.endswith(f"{told}\n")
     if len(arms) == 3:
-        assert "has 3 policies, a, b, c; given are 2 files" in refused("verify", out, table, table)
+        assert "has 3 policies, a, b, c; given are 2 files" in refused("verify", out, path, path)
         altered(out, lambda document: document["leaderboard"]["order"][0].update(policy="c"))
-        assert "leaderboard order: the policy 'c' comes from the file 't.csv', 'a'" in command("verify", out, table).out
+        assert "leaderboard order: the policy 'c' comes from the file 't.csv', 'a'" in command("verify", out, path).out
 
 
 @pytest.mark.parametrize("num_policies", [3, 4, 7])
@@ -120,10 +120,8 @@ def test_the_shares_are_below_delta_together(num_policies, delta):
 def trials(path, skill, seed, blank=0):
     """A table of successes; the first ``blank`` trials have no outcome."""
     passed = np.random.default_rng(seed).random((30, 6)) < skill
-    cells = ["" if place < blank else str(int(ok)) for place, ok in enumerate(passed.ravel())]
-    rows = [f"t{place // 6},{place % 6},{cell}" for place, cell in enumerate(cells)]
-    path.write_text("\n".join(["task,trial,success", *rows, ""]))
-    return path
+    rows = [(f"t{i}", j, "" if 6 * i + j < blank else int(ok)) for (i, j), ok in np.ndenumerate(passed)]
+    return table(path, "task,trial,success", rows)
 
 
 @pytest.mark.parametrize("kind", ["--suite", "--sampled"])

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from chained_logs import entries_of, log_of
-from cli_harness import command, refused, session
+from cli_harness import command, refused, said, session, table
 
 import jaxcert
 from jaxcert.monitoring import Monitor, claim_of
@@ -44,9 +44,7 @@ def certificate(path, thresholds=500.0, delta=0.01, certify=jaxcert.certify):
 def test_the_exit_status(stream, tmp_path):
     file = tmp_path / "run.monitor"
     stream("task,success\na,pass\nb,fail\n")
-    status, out, _ = command("monitor", "--state", file, *OWN)
-    assert status == 0
-    assert out.startswith("No alarm: ")
+    assert said("monitor", "--state", file, *OWN).startswith("No alarm: ")
     stream("".join(f'{{"task": {i}, "return": 0}}\n' for i in range(40)))
     status, out, err = command("monitor", "--state", file)
     assert status == 1
@@ -287,8 +285,8 @@ def certified(tmp_path_factory):
     """A certificate file of rows of one policy and condition, with a column of outcomes of its own."""
     folder = tmp_path_factory.mktemp("certified")
     kinds = [(policy, arm) for policy in ("pi0", "act") for arm in ("clean", "noisy")]
-    rows = [f"k{i},{j},{policy},{arm},1,{j % 2}" for policy, arm in kinds for i in range(40) for j in range(5)]
-    (folder / "t.csv").write_text("\n".join(["task,trial,policy,arm,grasp,success", *rows, ""]))
+    rows = [(f"k{i}", j, policy, arm, 1, j % 2) for policy, arm in kinds for i in range(40) for j in range(5)]
+    table(folder / "t.csv", "task,trial,policy,arm,grasp,success", rows)
     picked = ("--policy", "policy", "--only", "pi0", "--where", "arm != noisy", "--where", "trial != 4")
     asked = ("--delta", 0.1, "--threshold", 0.5, "--value", "grasp", "--json", folder / "c.json")
     assert command("certify", folder / "t.csv", *picked, *asked).status == 0
@@ -318,8 +316,7 @@ def test_an_input_of_what_is_not_certified_is_told(certified, stream, tmp_path, 
 
 def test_a_claim_about_a_group_names_it(stream, there):
     """Refused are a group that the file does not pick, one that its sentence does not name, and another quantity."""
-    rows = [f"k{i},{j},push: it,1" for i in range(40) for j in range(5)]
-    Path("t.csv").write_text("\n".join(["task,trial,kind,success", *rows, ""]))
+    table("t.csv", "task,trial,kind,success", [(f"k{i}", j, "push: it", 1) for i in range(40) for j in range(5)])
     stream("task,success\n" + "".join(f"n{i},1\n" for i in range(3)))
     session("""
         certify t.csv --by kind --threshold 0.5 --delta 0.1 --json c.json

@@ -6,7 +6,7 @@ import shlex
 import numpy as np
 import pandas
 import pytest
-from cli_harness import command, refused
+from cli_harness import command, refused, table
 
 from jaxcert import from_frame
 
@@ -18,12 +18,6 @@ CURVES = {
     "steps of tasks": ["task", "global_step", "success_rate"],
     "timesteps": ["total_timesteps", "seed", "score"],
 }
-
-
-def write(path, names, rows, rng=None):
-    rows = rows if rng is None else [rows[i] for i in rng.permutation(len(rows))]
-    path.write_text("\n".join([",".join(names), *(",".join(map(str, row)) for row in rows), ""]))
-    return path
 
 
 def followed(path, *asked):
@@ -47,7 +41,7 @@ def followed(path, *asked):
 def test_a_learning_curve_is_refused_and_no_command_is_proposed(tmp_path, name):
     names, rng = CURVES[name], np.random.default_rng(0)
     rows = [[i * 1000 if "tep" in x or "iter" in x else i % 5 for x in names[:-1]] + [rng.random()] for i in range(30)]
-    path = write(tmp_path / "curve.csv", names, rows)
+    path = table(tmp_path / "curve.csv", ",".join(names), rows)
     message = refused("certify", path, *ASKED)
     assert "as a learning curve has" in message
     assert followed(path, *ASKED) == []
@@ -91,6 +85,7 @@ def test_no_traceback_and_no_statement_of_pooled_rows(tmp_path, seed):
         "note": lambda i: "[1, 2]" if i % 5 else "",
     }
     rows = [[cells.get(name, lambda i: i // 12)(i) for name in names] for i in range(36)]
-    said = followed(write(tmp_path / "t.csv", names, rows, rng), *ASKED)
+    mixed = [rows[i] for i in rng.permutation(len(rows))]
+    said = followed(table(tmp_path / "t.csv", ",".join(names), mixed), *ASKED)
     if {"step", "iteration", "arm", "policy"} & set(names):
         assert said == []

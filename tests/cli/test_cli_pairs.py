@@ -23,6 +23,7 @@ SHORT = {
     "ADD": "trial add ab.jsonl --policy",
     "STATUS": "trial status ab.jsonl",
 }
+run = functools.partial(session, **SHORT)
 BETTER = "new is better: with confidence 0.95, on new scenes new succeeds more often than old"
 said = functools.partial(cli_harness.said, "trial")
 said_by_verify = functools.partial(cli_harness.said, "verify")
@@ -31,10 +32,6 @@ said_by_verify = functools.partial(cli_harness.said, "verify")
 @pytest.fixture(autouse=True)
 def log(there):
     return there / "ab.jsonl"
-
-
-def run(script):
-    return session(script, **SHORT)
 
 
 def made(log, *outcomes) -> None:

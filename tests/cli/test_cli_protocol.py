@@ -1,29 +1,26 @@
 """The whole way on the command line: plan, lock, certify, verify; a gate; and what is never replaced."""
 
+import functools
 import json
 
 import numpy as np
 import pytest
-from cli_harness import session, table
+from cli_harness import RETURNS, session, table
 
 from jaxcert.cli import _request
 from jaxcert.report import Protocol, document_digest
 from jaxcert.tables import write_returns
 
-RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 SIZES, HALF = "--tasks 40 --rollouts 20", "--threshold 0.5"
 SIZED = f"--support 0 1 --delta 0.1 --tasks 12 --rollouts 6 {HALF}"
 SHORT = {"SETTINGS": "--support 0 1 --delta 0.05", "HALF": HALF, "LOCK": f"--support 0 1 --delta 0.05 {SIZES}"}
+run = functools.partial(session, **SHORT)
 
 
 @pytest.fixture(autouse=True)
 def folder(there):
     np.savez("r.npz", returns=RETURNS)
     return there
-
-
-def run(script):
-    return session(script, **SHORT)
 
 
 def made(file, seed, *, num_tasks=40, num_rollouts=20):

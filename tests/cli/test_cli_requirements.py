@@ -1,10 +1,11 @@
 """Several requirements at once on the command line: one column each, a file, a protocol, a page."""
 
+import functools
 import re
 
 import numpy as np
 import pytest
-from cli_harness import command, session
+from cli_harness import command, session, table
 from report.alterations import altered
 
 from jaxcert import certify_suite_requirements, paired
@@ -19,6 +20,7 @@ SHORT = {
     "OTHERS": "--ignore light --ignore reward --ignore cost",
     "SIZES": "--tasks 40 --rollouts 20",
 }
+run = functools.partial(session, **SHORT)
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +30,8 @@ def metrics(tmp_path_factory):
     reward = np.clip(rng.beta(8, 2, (40, 1)) + rng.uniform(-0.1, 0.1, (40, 20)), 0, 1)
     arrays = {"reward": reward, "cost": reward[:, ::-1] * 0.5, "collision": rng.random((40, 20)) < 0.05}
     np.savez(folder / "m.npz", **arrays)
-    lines = ["task,episode,light,reward,cost,collision"]
-    for i, j in np.ndindex(40, 20):
-        values = [repr(float(arrays["reward"][i, j])), repr(float(arrays["cost"][i, j])), arrays["collision"][i, j]]
-        lines.append(",".join(map(str, [f"kitchen-{i}", j, "ab"[i % 2], *values])))
-    (folder / "m.csv").write_text("\n".join([*lines, ""]))
+    rows = [(f"kitchen-{i}", j, "ab"[i % 2], *(x[i, j].item() for x in arrays.values())) for i, j in np.ndindex(40, 20)]
+    table(folder / "m.csv", "task,episode,light,reward,cost,collision", rows)
     return folder
 
 
@@ -41,10 +40,6 @@ def folder(metrics, there):
     for file in metrics.iterdir():
         (there / file.name).write_bytes(file.read_bytes())
     return there
-
-
-def run(script):
-    return session(script, **SHORT)
 
 
 def sentence(script):

@@ -1,5 +1,6 @@
 """Successes and failures on the command line: from a file of words to the sentence, its certificate file and a plan."""
 
+import functools
 import json
 from pathlib import Path
 
@@ -17,6 +18,7 @@ SENTENCE = (
     "With confidence 0.95: on a new task from the same distribution, the probability of success is at least 0.5 with"
 )
 SHORT = {"HALF": f"--delta 0.05 {HALF}", "DELTA": "--delta 0.05", "SIZE": "--tasks 60 --rollouts 10 --method attained"}
+run = functools.partial(session, **SHORT)
 SLOW = pytest.mark.slow
 
 
@@ -26,10 +28,6 @@ def _files(there):
     shown = {"words": lambda ok: "pass" if ok else "fail", "ones": int, "twos": lambda ok: 2 * int(ok)}
     for name, show in shown.items():
         table(f"{name}.csv", "task,trial,success", [(*place, show(ok)) for place, ok in np.ndenumerate(PASSED)])
-
-
-def run(script):
-    return session(script, **SHORT)
 
 
 def test_a_file_of_words_needs_no_other_option():

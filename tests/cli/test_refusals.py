@@ -4,12 +4,10 @@ import shlex
 
 import numpy as np
 import pytest
-from cli_harness import command, refused
+from cli_harness import RETURNS, command, refused, table
 
 from jaxcert.report import Protocol
 
-RNG = np.random.default_rng(0)
-RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 LOCKED = {"support": (0, 1), "delta": 0.05, "thresholds": (0.5,), "num_tasks": 40, "num_rollouts": 20}
 SHORT = {
     "BASE": "--support 0 1 --delta 0.1",
@@ -130,9 +128,8 @@ def folder(tmp_path_factory):
         np.savez(folder / f"{name}.npz", returns=returns)
     (folder / "mine.json").write_text("mine")
     np.savez(folder / "s.npz", returns=np.ones((5, 4), bool))
-    (folder / "arms.csv").write_text("task,arm,success\n0,a,1\n1,a,1\n0,b,0\n1,b,1\n")
-    rows = [f"{i},{j},{RETURNS[i, j]},{RETURNS[i, j] / 2}" for i, j in np.ndindex(40, 20)]
-    (folder / "m.csv").write_text("\n".join(["task,episode,reward,cost", *rows, ""]))
+    table(folder / "arms.csv", "task,arm,success", [(0, "a", 1), (1, "a", 1), (0, "b", 0), (1, "b", 1)])
+    table(folder / "m.csv", "task,episode,reward,cost", [(*at, x, x / 2) for at, x in np.ndenumerate(RETURNS)])
     Protocol(**LOCKED).write(folder / "p.toml")
     for name, words in (("run", SHORT["COINS"]), ("ab", "--policies new,old --delta 0.05 --seed 1 --pairs 60")):
         assert command("trial", "start", folder / f"{name}.jsonl", *words.split()).status == 0

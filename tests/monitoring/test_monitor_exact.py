@@ -83,15 +83,15 @@ def log_of(x: Fraction) -> mpmath.mpf:
     return mpmath.log(mpmath.mpf(x.numerator) / x.denominator) if x else mpmath.mpf("-inf")
 
 
-def exact_evidence(state, scores: list[Fraction]) -> tuple[mpmath.mpf, mpmath.mpf]:
-    """The mixture over bets of the product, and of the sum over starting times."""
-    bets, weights = [exactly(x) for x in state.bets], (Fraction(3, 9), Fraction(3, 9), Fraction(2, 9), Fraction(1, 9))
-    products, sums = [Fraction(1)] * len(bets), [Fraction(0)] * len(bets)
+def exact_evidence(state, scores, number=exactly) -> tuple:
+    """The mixture over bets of the product, and of the sum over starting times, in numbers of a kind."""
+    bets = [number(float(x)) for x in state.bets]
+    products, sums = [number(1)] * len(bets), [number(0)] * len(bets)
     for score in scores:
         factors = [1 + bet * (score - 1) for bet in bets]
         products = [x * f for x, f in zip(products, factors, strict=True)]
         sums = [(x + 1) * f for x, f in zip(sums, factors, strict=True)]
-    return tuple(sum(w * x for w, x in zip(weights, each, strict=True)) for each in (products, sums))
+    return tuple(sum(w * x for w, x in zip((3, 3, 2, 1), each, strict=True)) / 9 for each in (products, sums))
 
 
 def test_evidence_is_at_most_its_exact_value_and_its_mean_at_most_one(precision):
@@ -124,17 +124,12 @@ def test_evidence_is_at_most_its_exact_value_and_its_mean_at_most_one(precision)
 def test_after_hundreds_of_tasks_the_evidence_is_still_below_its_exact_value(precision):
     random = np.random.default_rng(0)
     state = init(0.5, 0.25, support=(0, 1), complete=True)
-    bets = [mpmath.mpf(float(x)) for x in state.bets]
-    weights = [mpmath.mpf(x) / 9 for x in (3, 3, 2, 1)]
     with mpmath.workdps(40):
-        exact, change = [mpmath.mpf(1)] * 4, [mpmath.mpf(0)] * 4
+        scores = []
         for x in random.uniform(size=300).astype(np.float32):
             state = update(state, x[None])
-            score = (1 - mpmath.mpf(float(x))) / (1 - mpmath.mpf(3) / 8)
-            factors = [1 + bet * (score - 1) for bet in bets]
-            exact = [x * f for x, f in zip(exact, factors, strict=True)]
-            change = [(x + 1) * f for x, f in zip(change, factors, strict=True)]
+            scores.append((1 - mpmath.mpf(float(x))) / (1 - mpmath.mpf(3) / 8))
         found = evidence(state)
-        for computed, each in ((found.log_evidence, exact), (found.log_change, change)):
-            value = mpmath.log(sum(w * x for w, x in zip(weights, each, strict=True)))
+        exact = exact_evidence(state, scores, mpmath.mpf)
+        for computed, value in zip((found.log_evidence, found.log_change), map(mpmath.log, exact), strict=True):
             assert value - (0.01 if precision == "float32" else 1e-10) <= mpmath.mpf(float(computed)) <= value

@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxcert import certify
 from jaxcert.planning import (
     Design,
-    advise,
     allocated,
     check,
     plan,
@@ -134,11 +132,6 @@ REFUSED: list[tuple[Callable, dict[str, Any], list]] = [
             ({"pilot": []}, r"pilot has shape \(0,\); expected the success probabilities"),
             ({"pilot": SKILL[:, None], "support": (0, 1)}, r"pilot has shape \(40, 1\)"),
         ],
-    ),
-    (
-        advise,
-        {"certificate": certify(np.full((3, 20, 10), 0.9), 0.5, support=(0, 1), delta=0.1), "support": (0, 1)},
-        [({}, r"a batch of 3; expected a single one, such as certificate\[0\]")],
     ),
 ]
 

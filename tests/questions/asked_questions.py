@@ -77,8 +77,9 @@ HEAD = "format_version = 1\ndelta = 0.1\nnum_tasks = 9\nnum_rollouts = 5"
 EVERY = pytest.mark.parametrize("name", QUESTIONS)
 
 
-def write_files(folder: Path) -> Path:
-    """The folder, with the returns and the metrics of two policies, and the weights."""
+def write_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the returns and the metrics of two policies, and the weights."""
+    folder = tmp_path_factory.mktemp("files")
     np.savez(folder / "a.npz", returns=A, reward=A, cost=1 - A, strata=STRATA)
     np.savez(folder / "b.npz", returns=B, reward=B, cost=1 - B, strata=STRATA)
     np.savez(folder / "w.npz", returns=WEIGHTS[:, None])

@@ -4,14 +4,12 @@ import json
 
 import pytest
 from asked_questions import EVERY, answer_to, others_of, record, write_files
+from report.alterations import with_entries
 
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import certificate_document, verify, write_certificates
 
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    return write_files(tmp_path_factory.mktemp("files"))
+files = pytest.fixture(scope="module")(write_files)
 
 
 def _each_change(held):
@@ -75,13 +73,7 @@ def test_no_value_can_be_another_one(files, name, tmp_path):
         if _DECLARED & {*place}:
             continue
         for other in _other_values(value):
-            altered = json.loads(json.dumps(whole["certificates"][0]))
-            *within, last = place
-            part = altered
-            for each in within:
-                part = part[each]
-            part[last] = other
-            write_certificates(tmp_path / "c.json", [altered])
+            write_certificates(tmp_path / "c.json", [with_entries(whole["certificates"][0], {place: other})])
             if _is_verified(tmp_path / "c.json", files / "a.npz", others_of(question, files)):
                 verified.append((place, value, other))
     assert verified == []

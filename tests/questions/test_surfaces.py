@@ -39,6 +39,8 @@ from jaxcert.report import (
 )
 from jaxcert.tables import read_returns
 
+files = pytest.fixture(scope="module")(write_files)
+
 
 @pytest.mark.slow
 @EVERY
@@ -48,11 +50,6 @@ def test_programs_that_are_kept_give_the_same_answer(name, tmp_path):
         with kept_in(tmp_path):
             again = ask(name)
         assert all(map(np.array_equal, jax.tree.leaves(again), jax.tree.leaves(answer_to(name))))
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    return write_files(tmp_path_factory.mktemp("files"))
 
 
 @EVERY
@@ -248,16 +245,22 @@ def test_a_kind_that_nobody_knows_is_refused_everywhere(tmp_path):
 
     known = answer_to("safety")
     other = Opposite(**{field.name: getattr(known, field.name) for field in dataclasses.fields(Certificate)})
+    estimate = jaxcert.baselines.certify_plug_in(A, 0.5, delta=0.1)
+    batch = jax.tree.map(lambda leaf: leaf[None], known)
     for surface in (
-        question_of,
         step_curve,
         plot_certificates,
         lambda one: advise(one, support=(0.0, 1.0)),
         lambda one: certificate_record(one, support=(0.0, 1.0)),
         lambda one: write_report(tmp_path / "c.html", one, returns=A, support=(0.0, 1.0)),
+        question_of,
     ):
-        with pytest.raises(ValueError, match="an Opposite, which answers no known question"):
-            surface(other)
+        for one, why in ((other, "an Opposite"), (estimate, "a PlugInEstimate")):
+            with pytest.raises(ValueError, match=f"{why}, which answers no known question"):
+                surface(one)
+        if surface is not question_of:
+            with pytest.raises(ValueError, match=r"a batch of 1; expected a single one, such as certificate\[0\]"):
+                surface(batch)
     for one in (other, answer_to("mean"), answer_to("interval")):
         with pytest.raises(ValueError, match="expected an answer to 'safety'"):
             rows_of(one, QUESTIONS["safety"])

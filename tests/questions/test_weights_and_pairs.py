@@ -3,19 +3,14 @@
 import numpy as np
 import pytest
 from asked_questions import REQUIRED, WEIGHTS, A, options_of, write_files
-from cli_harness import command, refused
+from cli_harness import command, refused, said
 
 import jaxcert
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import certificate_record, read_certificate, verify, write_certificates, write_report
 from jaxcert.tables import read_returns
 
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    return write_files(tmp_path_factory.mktemp("files"))
-
-
+files = pytest.fixture(scope="module")(write_files)
 IN = {"support": (0.0, 1.0)}
 WEIGHTED = {
     "weighted": lambda sample: jaxcert.certify(sample, [0.1, 0.3], **IN, delta=0.1),
@@ -88,8 +83,7 @@ def test_weighted_pairs_are_verified_from_three_files(files, tmp_path):
     held = certificate_record(found, support=(0.0, 1.0), data=a, others=[b, weights])
     write_certificates(tmp_path / "c.json", [held])
     paths = [files / "a.npz", files / "b.npz", files / "w.npz"]
-    status, out, err = command("verify", tmp_path / "c.json", *paths)
-    assert (status, out) == (0, "verified: 1 certificate, 2 statements\n"), out + err
+    assert said("verify", tmp_path / "c.json", *paths) == "verified: 1 certificate, 2 statements\n"
     status, out, _ = command("verify", tmp_path / "c.json", paths[1], paths[0], paths[2])
     assert status == 1
     assert "sha256" in out
@@ -135,17 +129,15 @@ def test_a_record_is_about_as_many_policies_as_its_question_and_files():
 
 
 def test_compare_says_what_to_type_where_the_support_is_missing(files):
-    status, out, err = command("compare", files / "a.npz", files / "b.npz", "--delta", 0.1)
-    assert (status, out) == (2, "")
-    assert "--support missing; expected --support LOW HIGH, the smallest and the largest" in err
-    assert "--protocol" not in err
-    assert "--method" not in err
+    told = refused("compare", files / "a.npz", files / "b.npz", "--delta", 0.1)
+    assert "--support missing; expected --support LOW HIGH, the smallest and the largest" in told
+    assert "--protocol" not in told
+    assert "--method" not in told
 
 
 def test_thresholds_of_two_policies_need_a_question_and_hear_which_take_them(files):
     words = ("--support", 0, 1, "--delta", 0.1, "--threshold", 0.1)
-    status, out, err = command("compare", files / "a.npz", files / "b.npz", *words)
-    assert (status, out) == (2, "")
+    err = refused("compare", files / "a.npz", files / "b.npz", *words)
     fitting = ", ".join(
         name
         for name, each in QUESTIONS.items()

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from alterations import altered_record
+from cli_harness import table
 
 import jaxcert
 from jaxcert._validation import precision
@@ -138,14 +139,12 @@ def _returns(rng: np.random.Generator, n: int, m: int, low: float, high: float, 
 
 
 def _written(folder: Path, x: np.ndarray, where: np.ndarray, *, as_table: bool) -> Path:
-    path = folder / ("returns.csv" if as_table else "returns.npz")
-    if not as_table:
-        arrays: dict[str, Any] = {"returns": x} | ({} if where.all() else {"where": where})
-        np.savez(path, **arrays)
-        return path
-    rows = [f"{i},{j},{str(x[i, j]).lower()}" for i, j in np.argwhere(where)]
-    path.write_text("\n".join(["task_id,episode_id,total_return", *rows, ""]))
-    return path
+    if as_table:
+        rows = [(i, j, str(x[i, j]).lower()) for i, j in np.argwhere(where)]
+        return table(folder / "returns.csv", "task_id,episode_id,total_return", rows)
+    arrays: dict[str, Any] = {"returns": x} | ({} if where.all() else {"where": where})
+    np.savez(folder / "returns.npz", **arrays)
+    return folder / "returns.npz"
 
 
 def _fixed(rng: np.random.Generator, kind: Kind, x: np.ndarray, low: float, high: float) -> np.ndarray:

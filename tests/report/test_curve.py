@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import jax
 import numpy as np
 import pytest
 import scipy.stats
@@ -69,9 +68,6 @@ def test_what_has_no_curve():
     nothing = dataclasses.replace(make_certificate(), lower_bounds=np.full(3, -np.inf, "float32"))
     with pytest.raises(ValueError, match="no finite lower bound"):
         step_curve(nothing)
-    batched = jax.tree.map(lambda leaf: leaf[None], nothing)
-    with pytest.raises(ValueError, match=r"a batch of 1; expected a single one, such as certificate\[0\]"):
-        step_curve(batched)
 
 
 @pytest.mark.parametrize("options", [{"method": "soft"}, {"method": "attained", "beta": 0.05}])

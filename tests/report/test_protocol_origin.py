@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from cli_harness import table
 from test_verify import LEVELS, LOCKED, RETURNS, SETTINGS
 
 import jaxcert
@@ -59,17 +60,10 @@ def test_a_policy_of_which_two_are_possible_is_noted(tmp_path):
     assert kept(tmp_path, dataclasses.replace(locked, deterministic=False)).notes == ()
 
 
-def two_columns(folder):
-    """A table with a better column of returns beside the right one."""
-    rows = [f"{i},{j},{RETURNS[i, j]:.6f},{RETURNS[i, j] ** 0.5:.6f},t{i}" for i in range(40) for j in range(20)]
-    (folder / "returns.csv").write_text("\n".join(["task_id,episode_id,total_return,score,name", *rows]) + "\n")
-
-
 def test_one_column_is_locked_and_the_others_are_as_usual(tmp_path):
     """Of two columns that could be the returns one is locked; no other could be that of the tasks."""
-    two_columns(tmp_path)
-    file = tmp_path / "returns.csv"
-    file.write_text(file.read_text().replace("task_id,episode_id,total_return,score", "task,trial,success,score"))
+    rows = [(*at, f"{x:.6f}", f"{x**0.5:.6f}", f"t{at[0]}") for at, x in np.ndenumerate(RETURNS)]
+    table(tmp_path / "returns.csv", "task,trial,success,score,name", rows)
     assert kept(tmp_path, dataclasses.replace(LOCKED, value="success"), suffix="csv", value="success").ok
     (tmp_path / "p.toml").unlink()
     left_open = kept(tmp_path, LOCKED, suffix="csv", value="success").differences

@@ -32,11 +32,13 @@ def saved(folder: Path, returns=RETURNS, dtype="float32") -> Path:
     return folder / "returns.npz"
 
 
-def recorded(folder: Path, certify=jaxcert.certify, asked=LEVELS, **options) -> Path:
-    data = read_returns(saved(folder))
+def recorded(
+    folder: Path, certify=jaxcert.certify, asked=LEVELS, *, file=None, protocol=LOCKED.digest, **options
+) -> Path:
+    data = read_returns(file or saved(folder))
     found = certify(data.returns, asked, **SETTINGS, **options)
     record = certificate_record(found, support=(0, 1), data=data)
-    write_certificates(folder / "c.json", [record], protocol=LOCKED.digest)
+    write_certificates(folder / "c.json", [record], protocol=protocol)
     return folder / "c.json"
 
 
@@ -53,21 +55,17 @@ def test_successes_at_all_thresholds_are_verified(tmp_path, masked):
     rng = np.random.default_rng(1)
     passed = (rng.random((20, 6)) < 0.9).astype(np.float32)
     mask = {"where": np.arange(6) < rng.integers(5, 7, (20, 1))} if masked else {}
-    np.savez(tmp_path / "returns.npz", returns=passed, **mask)
-    data, options = read_returns(tmp_path / "returns.npz"), {**SETTINGS, "where": mask.get("where")}
-    band = jaxcert.certify_band(data.returns, [0.3, 0.7], bound="clopper_pearson", beta="auto", **options)
-    record = certificate_record(band, support=(0, 1), data=data)
-    assert record["rows"][0]["safety"] > 0
-    write_certificates(tmp_path / "c.json", [record])
-    assert verify(tmp_path / "c.json", tmp_path / "returns.npz").differences == ()
+    np.savez(file := tmp_path / "returns.npz", returns=passed, **mask)
+    options = {"bound": "clopper_pearson", "beta": "auto", "where": mask.get("where")}
+    path = recorded(tmp_path, jaxcert.certify_band, [0.3, 0.7], file=file, **options)
+    assert read_certificate(path)["certificates"][0]["rows"][0]["safety"] > 0
+    assert verify(path, file).differences == ()
 
 
 def test_in_double_precision_without_changing_that_of_the_user(tmp_path):
     file = saved(tmp_path, dtype="float64")
     with x64_context(True):
-        data = read_returns(file)
-        found = jaxcert.certify(data.returns, LEVELS, **SETTINGS)
-        write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1), data=data)])
+        recorded(tmp_path, file=file)
     with x64_context(False):
         assert verify(tmp_path / "c.json", file).ok
         altered(tmp_path / "c.json", lambda d: _add(d["certificates"][0]["rows"][1], "epsilon", 1e-8))
@@ -145,12 +143,9 @@ def test_more_certificates_or_fewer_rollouts_break_the_protocol(tmp_path):
     where = np.arange(800).reshape(40, 20) % 20 < np.where(np.arange(40) < 3, 20, 5)[:, None]
     np.savez(tmp_path / "few.npz", returns=RETURNS.astype("float32"), where=where)
     with pytest.warns(UserWarning, match="are missing"):
-        data = read_returns(tmp_path / "few.npz")
-    found = jaxcert.certify(data.returns, LEVELS, where=data.where, **SETTINGS)
-    record = certificate_record(found, support=(0, 1), data=data)
-    write_certificates(tmp_path / "few.json", [record], protocol=LOCKED.digest)
+        path = recorded(tmp_path, file=tmp_path / "few.npz", where=where)
     assert "num_rollouts is 5, the protocol says 20" in str(
-        verify(tmp_path / "few.json", tmp_path / "few.npz", protocol=tmp_path / "p.toml")
+        verify(path, tmp_path / "few.npz", protocol=tmp_path / "p.toml")
     )
 
 
@@ -230,15 +225,13 @@ KINDS = {
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", KINDS)
 def test_every_method_in_both_precisions(tmp_path, name, dtype):
-    data = read_returns(saved(tmp_path, dtype=dtype))
+    file = saved(tmp_path, dtype=dtype)
     with x64_context(dtype == "float64"):
-        found = jaxcert.certify(data.returns, LEVELS, **SETTINGS, **KINDS[name])
-        record = certificate_record(found, support=(0, 1), data=data)
-    write_certificates(tmp_path / "c.json", [record])
-    verified = verify(tmp_path / "c.json", tmp_path / "returns.npz")
+        path = recorded(tmp_path, file=file, protocol=None, **KINDS[name])
+    verified = verify(path, file)
     assert verified.differences == ()
     assert verified.notes == ()
-    assert record["settings"]["dtype"] == dtype
+    assert read_certificate(path)["certificates"][0]["settings"]["dtype"] == dtype
 
 
 def test_a_shift_has_no_record():

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from cli_harness import table
 
 import jaxcert
 from jaxcert.report import Protocol, certificate_record, verify, write_certificates
@@ -36,21 +37,16 @@ def next_to(value):
     return float(np.nextafter(np.float32(value), np.float32(2)))
 
 
-def recorded(files, function, *asked, **options):
-    found = function(files[0].returns, *asked, **options, **SETTINGS)
-    return certificate_record(found, data=files[0], **QUESTION)
+def recording(function, *asked, **options):
+    """What records the answer of a function for the first of two files."""
+    return lambda files: certificate_record(
+        function(files[0].returns, *asked, **options, **SETTINGS), data=files[0], **QUESTION
+    )
 
 
-def of_worst(files):
-    return recorded(files, jaxcert.certify_cvar, [0.25, 0.5], cap=0.65)
-
-
-def of_level(files):
-    return recorded(files, jaxcert.certify_safety_level, [0.25, 0.5])
-
-
-def of_interval(files):
-    return recorded(files, jaxcert.certify_interval, [0.25, 0.5], complete=True)
+of_worst = recording(jaxcert.certify_cvar, [0.25, 0.5], cap=0.65)
+of_level = recording(jaxcert.certify_safety_level, [0.25, 0.5])
+of_interval = recording(jaxcert.certify_interval, [0.25, 0.5], complete=True)
 
 
 def test_a_setting_that_a_row_repeats_has_no_room(files):
@@ -86,7 +82,7 @@ def records_of_means(files):
     a, b = files
     difference = jaxcert.certify_mean_difference(a.returns, b.returns, **SETTINGS)
     return {
-        "mean": recorded(files, jaxcert.certify_mean),
+        "mean": recording(jaxcert.certify_mean)(files),
         "mean_difference": certificate_record(difference, data=a, others=[b], **QUESTION),
     }
 
@@ -123,15 +119,15 @@ def test_a_difference_about_which_nothing_is_said_is_no_mean(files):
 
 
 def test_what_cannot_be_read_is_told_what_the_certificate_is_made_from(tmp_path):
-    rows = [f"{task},{trial},0.5" for task in range(5) for trial in range(4)]
-    (tmp_path / "r.csv").write_text("\n".join(["world,seed,score", *rows, ""]))
+    rows = [(task, trial, 0.5) for task in range(5) for trial in range(4)]
+    table(tmp_path / "r.csv", "world,seed,score", rows)
     columns = {"task": "world", "trial": "seed", "value": "score"}
     data = read_returns(tmp_path / "r.csv", **columns)
     record = certificate_record(jaxcert.certify_mean(data.returns, **SETTINGS), data=data, **QUESTION)
     write_certificates(tmp_path / "c.json", [record])
     (tmp_path / "folder").mkdir()
     made = "c.json is made from the file r.csv (task from 'world', trial from 'seed', value from 'score')"
-    (tmp_path / "other.csv").write_text("\n".join(["maze,seed,score", *rows, ""]))
+    table(tmp_path / "other.csv", "maze,seed,score", rows)
     for given, words in (("folder", ""), ("other.csv", "has no column world; found 'maze', 'seed', 'score'; ")):
         with pytest.raises(ValueError, match=rf"{words}.*{re.escape(made)}: expected it, read like that$"):
             verify(tmp_path / "c.json", tmp_path / given)

@@ -286,11 +286,17 @@ class Classifier:
         return observations
 
 
+class Alone:
+    def predict(self, observation, deterministic):
+        return observation[..., 0]
+
+
 @pytest.mark.parametrize(
     ("policy", "words"),
     [
         (Module(), "the module Module of PyTorch, which takes no arrays; give a function such as lambda obs"),
         (Classifier(), "predict takes no argument deterministic"),
+        (Alone(), "predict gives a ndarray; expected a pair of actions and state"),
         (3, r"expected a Policy\(apply, params\), or a function"),
         (lambda: 0, "positional argument"),
     ],
@@ -298,13 +304,6 @@ class Classifier:
 def test_what_is_no_policy_is_refused(policy, words):
     with pytest.raises(TypeError, match=words):
         collect_gymnasium(make_pole, policy, POLES, KEY, num_rollouts=1)
-
-
-def test_what_predict_gives_is_a_pair():
-    model = Model()
-    model.predict = lambda observation, deterministic: np.zeros(len(observation), int)
-    with pytest.raises(TypeError, match="predict gives a ndarray; expected a pair of actions and state"):
-        collect_gymnasium(make_pole, model, POLES, KEY, num_rollouts=1)
 
 
 # --- whole first episodes, whichever run side by side -----------------------------------------------------------------

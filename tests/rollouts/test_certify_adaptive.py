@@ -14,9 +14,7 @@ from jaxcert import Status
 from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive, certify_policy
 from jaxcert.rollouts._adaptive import _most_per_task
 from jaxcert.rollouts._rounds import Run, assign
-from jaxcert.sequential import certify_sequential
-from jaxcert.sequential._rule import prepare_rule
-from jaxcert.sequential._wealth import start
+from jaxcert.sequential import certify_sequential, init
 from jaxcert.tasks import bridge_world
 
 
@@ -224,11 +222,7 @@ def test_returns_that_are_no_numbers_are_named_or_count_as_violations():
 
 def test_many_rollouts_of_one_task_do_not_overflow():
     """Room below 0 would leave all slots free for ever: no round would end the run."""
-    rule = prepare_rule(
-        jnp.full(1, B), jnp.float32(0.05), (0, 1), bets=None, give_up=0, max_rollouts_per_task=None, binary=False
-    )
-    state = start((1,), jnp.full(1, B), jnp.float32(0), jnp.float32(1), jnp.float32(0.05), rule)
-    state = state._replace(num_rollouts=jnp.full(1, 2**27, jnp.int32))
+    state = init(1, B, support=(0, 1))._replace(num_rollouts=jnp.full(1, 2**27, jnp.int32))
     run = Run(state, jnp.int32(2**27), jnp.full(8, -1), jnp.full(8, jnp.nan))
     task, numbers, taken = assign(run, jnp.full(1, 2, jnp.int32), jnp.int32(2**28), 32)
     np.testing.assert_array_equal(task, np.zeros(32))

@@ -147,6 +147,7 @@ def test_a_declaration_with_a_hash_of_its_own_is_checked(begin, changed, message
         (COINS, {"task": "shelf", "success": 1}, "the trial has the score 1; expected a success or a failure"),
         (COINS, {"task": "shelf", "score": 0.5}, "the trial has the score None; expected a success or a failure"),
         (COINS, {"withdrawn": 0, "why": "a reason"}, "expected it to withdraw the trial of line 2, and to say why"),
+        (COINS, {"task": "shelf", "success": True, "withdrawn": 1, "why": "x"}, "not both in one line"),
         (COINS, {"withdrawn": 1}, "expected it to withdraw the trial of line 2, and to say why"),
         (COINS, {"task": "shelf", "success": True, "time": 3}, "expected its time as a text"),
         (WINS, {"policy": "old", "success": True}, "pair 1 has its trial of old; expected the one of new"),

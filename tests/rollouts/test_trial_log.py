@@ -1,7 +1,5 @@
 """Logs of trials that were interrupted, and processes that were killed while they wrote."""
 
-import functools
-import json
 import random
 import signal
 import subprocess
@@ -11,25 +9,11 @@ import warnings
 
 import numpy as np
 import pytest
-from chained_logs import log_of
+from logs_of_trials import COINS
 
 from jaxcert.rollouts import Trials
 
 pytest.importorskip("filelock")
-
-LABELS = ["shelf", "tische – ü", 'quo"te\\']
-COINS = functools.partial(Trials.start, tasks=LABELS, thresholds=[0.3, 0.6], successes=True, delta=0.2)
-
-
-@pytest.fixture
-def path(tmp_path):
-    """A log of seven lines, of which the last is a trial and the one before it a withdrawal."""
-    trials = COINS(tmp_path / "log.jsonl")
-    for label, ok in ((0, True), (1, False), (2, True), (1, True)):
-        trials.add(LABELS[label], ok)
-    trials.undo('mistyped “\\n" ü')
-    trials.add(LABELS[2], True)
-    return tmp_path / "log.jsonl"
 
 
 def opened(path):
@@ -39,34 +23,30 @@ def opened(path):
         return Trials(path)
 
 
-def test_what_was_interrupted_is_read_again(path, monkeypatch):
+def test_what_was_interrupted_is_read_again(tmp_path, monkeypatch):
     """The line is on the disk; what it comes to is not known yet."""
+    path, labels = tmp_path / "log.jsonl", ["shelf", "tische – ü", 'quo"te\\']
+    trials = COINS(path, tasks=labels)
+    trials.add(labels[0], True)
+    trials.undo('mistyped “\\n" ü')
+    trials.add(labels[2], True)
     trials = Trials(path)
 
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    for record in (lambda: trials.add(LABELS[0], False), lambda: trials.undo("mistyped")):
+    for record in (lambda: trials.add(labels[0], False), lambda: trials.undo("mistyped")):
         before = len(path.read_bytes().splitlines())
         with monkeypatch.context() as patch:
             patch.setattr("jaxcert.rollouts._trial_log._with_entry", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 record()
         assert len(path.read_bytes().splitlines()) == before + 1
-        trials.add(LABELS[1], True)
+        trials.add(labels[1], True)
     again = Trials(path)
     assert trials.trials == again.trials
     assert trials.sha256 == again.sha256
     np.testing.assert_array_equal(trials.state.wealth, again.state.wealth)
-
-
-def test_a_line_is_a_trial_or_a_withdrawal(path):
-    entries = [json.loads(line) for line in path.read_bytes().splitlines()]
-    for entry in entries:
-        entry |= {"success": True} if "withdrawn" in entry else {}
-    path.write_bytes(log_of(entries))
-    with pytest.raises(ValueError, match="not both in one line"):
-        opened(path)
 
 
 # --- processes ----------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from conftest import x64_context
 from exact_pairs import evidence, pairs_needed, table_of
+from rollouts.logs_of_trials import assert_same
 from scipy import stats
 
 from jaxcert.rollouts._declared import pairs_to_go
@@ -26,10 +27,6 @@ def better_policy(state) -> np.ndarray:
     """Of two: 1 for A, -1 for B, 0 for none."""
     shown = shown_better(state).astype(jnp.int32)
     return shown[..., 0, 1] - shown[..., 1, 0]
-
-
-def assert_same(one, other) -> None:
-    assert all(map(np.array_equal, jax.tree.leaves(one), jax.tree.leaves(other)))
 
 
 def shown_by(least, most: int) -> int:

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from rollouts.logs_of_trials import assert_same
 
 from jaxcert import Status, sequential
 
@@ -13,11 +14,6 @@ SUPPORT, THRESHOLDS = (0.0, 1.0), [0.6, 0.75]
 
 def begin() -> sequential.SequentialState:
     return sequential.init(12, THRESHOLDS, support=SUPPORT, beta=0.1)
-
-
-def assert_same(one, other) -> None:
-    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
-        np.testing.assert_array_equal(a, b)
 
 
 def run(state, order):

@@ -6,11 +6,11 @@ import itertools
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from mesh_program import FIELDS, assert_same
 
 import jaxcert
 from jaxcert.sweep import Grid, sweep
 
-FIELDS = ("epsilon", "safety", "num_violations", "num_valid", "status")
 RNG = np.random.default_rng(0)
 X = RNG.random((3, 12, 9)) < RNG.beta(4, 1, (3, 12, 1))
 MASK = np.arange(9) < RNG.integers(2, 10, (3, 12, 1))
@@ -22,11 +22,6 @@ GRID = Grid(
     budgets=[(12, 9), (12, 4), (6, 9)],
 )
 SLOW = pytest.mark.slow
-
-
-def assert_same(one, other) -> None:
-    for field in FIELDS:
-        np.testing.assert_array_equal(getattr(one, field), getattr(other, field))
 
 
 def assert_is_certify(result, x, grid: Grid, where=None, **options) -> None:

@@ -16,6 +16,7 @@ from jaxcert.sweep import Grid, _slices, sweep
 X = np.random.default_rng(0).beta(4, 2, (2, 6, 16)).astype(np.float32)
 MASK = np.arange(16) < np.random.default_rng(1).integers(2, 17, (2, 6, 1))
 GRID = Grid(np.linspace(0.1, 0.9, 9), bounds=("dkw", "hoeffding"), betas=(0.1, 0.2))
+SHARDING = NamedSharding(jax.make_mesh((1,), ("tasks",), devices=jax.devices()[:1]), PartitionSpec(None, "tasks"))
 PROGRAM = Path(__file__).with_name("mesh_program.py")
 LIMIT = 240
 
@@ -43,8 +44,7 @@ def finish(processes: list[subprocess.Popen]) -> list[str]:
 @pytest.mark.parametrize("where", [None, MASK], ids=["all", "masked"])
 def test_one_device(where):
     """The code path of sharded returns, on a single device."""
-    sharding = NamedSharding(jax.make_mesh((1,), ("tasks",), devices=jax.devices()[:1]), PartitionSpec(None, "tasks"))
-    spread = sweep(X, GRID, support=(0, 1), where=where, sharding=sharding)
+    spread = sweep(X, GRID, support=(0, 1), where=where, sharding=SHARDING)
     plain = sweep(X, GRID, support=(0, 1), where=where)
     np.testing.assert_array_equal(spread.epsilon, plain.epsilon)
 
@@ -54,12 +54,11 @@ def test_host_values_are_rounded_down_on_their_way_to_a_mesh(kind):
     """JAX itself rounds to nearest, and wraps integers."""
     x = X.astype(np.float64) + 1e-10
     x = {"float64": x, "float16": x.astype(np.float16), "int64": np.round(x).astype(np.int64), "list": x.tolist()}[kind]
-    sharding = NamedSharding(jax.make_mesh((1,), ("tasks",), devices=jax.devices()[:1]), PartitionSpec(None, "tasks"))
     edge = float(np.nextafter(np.asarray(x).max(), -1))
     grid = Grid([edge], bounds="hoeffding", betas=0.5)
-    spread, plain = (sweep(x, grid, support=(-1, 2), sharding=s) for s in (sharding, None))
+    spread, plain = (sweep(x, grid, support=(-1, 2), sharding=s) for s in (SHARDING, None))
     np.testing.assert_array_equal(spread.num_violations, plain.num_violations)
-    placed = _slices._place(np.asarray(x), sharding, np.dtype(np.float32))
+    placed = _slices._place(np.asarray(x), SHARDING, np.dtype(np.float32))
     assert placed.dtype == np.float32
     assert np.all(np.asarray(placed, np.float64) <= np.asarray(x, np.float64))
 
@@ -73,16 +72,15 @@ def test_host_values_are_rounded_down_on_their_way_to_a_mesh(kind):
     ],
 )
 def test_bad_host_values_are_refused_on_a_mesh(value, message):
-    sharding = NamedSharding(jax.make_mesh((1,), ("tasks",), devices=jax.devices()[:1]), PartitionSpec(None, "tasks"))
     x = X.astype(np.float64)
     x[1, 4, 3] = value
     with pytest.raises(ValueError, match=message):
-        sweep(x, GRID, support=(0, 1), sharding=sharding)
+        sweep(x, GRID, support=(0, 1), sharding=SHARDING)
     few = np.zeros(X.shape, bool)
     few[..., 0] = True
     grid = Grid([0.5], bounds=("hoeffding", "empirical_bernstein"), betas=0.1)
     with pytest.raises(ValueError, match="not masked; empirical_bernstein needs at least 2"):
-        sweep(X, grid, support=(0, 1), where=few, sharding=sharding)
+        sweep(X, grid, support=(0, 1), where=few, sharding=SHARDING)
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ SIX_ROWS = HEADER + "a,1,0.25\na,2,0.5\nb,1,1.0\nb,2,0.75\nc,1,-2e-1\nc,2,.5\n"
 
 def saved(folder: Path, name: str, content: bytes | str) -> Path:
     path = folder / name
+    path.parent.mkdir(exist_ok=True)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 

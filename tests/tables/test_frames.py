@@ -12,12 +12,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import xarray as xr
+from saved_files import SOME_ARE_MISSING
 
 import jaxcert
 from jaxcert import from_frame, from_lists, from_xarray
 
 ROWS = {"task_id": ["b", "a", "b", "a"], "episode_id": [0, 0, 1, 1], "total_return": [1.0, 2.0, 3.0, 4.0]}
-SOME_ARE_MISSING = pytest.mark.filterwarnings("ignore:.* are missing:UserWarning")
 
 
 def polars_frame(columns):

@@ -9,7 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
-from saved_files import refused, saved
+from saved_files import parquet, refused, saved
 
 from jaxcert import from_frame, read_returns
 
@@ -148,15 +148,9 @@ def test_successes_and_trials_may_be_two_columns(tmp_path, names):
     text = "\n".join([",".join(table), *(",".join(map(str, row)) for row in rows), ""])
     lists = lines([dict(zip(table, row, strict=True)) for row in rows])
     expected = read_returns(saved(tmp_path, "one.csv", "task,result\na,3/5\nb,0/5\nc,5/5\n"), trial=None).returns
-    found = [read_returns(saved(tmp_path, "r.csv", text), trial=None, **value)]
-    found += [read_returns(saved(tmp_path, "r.jsonl", lists), trial=None, **value)]
-    found += [read_returns(saved(tmp_path, "s.csv", text.replace(",", ";")), trial=None, **value)]
-    pq.write_table(pa.table(table), tmp_path / "r.parquet")
-    found += [
-        read_returns(tmp_path / "r.parquet", trial=None, **value),
-        from_frame(pa.table(table), trial=None, **value),
-    ]
-    for each in found:
+    contents = {"r.csv": text, "s.csv": text.replace(",", ";"), "r.jsonl": lists, "r.parquet": parquet(table)}
+    found = [read_returns(saved(tmp_path, *each), trial=None, **value) for each in contents.items()]
+    for each in (*found, from_frame(pa.table(table), trial=None, **value)):
         np.testing.assert_array_equal(each.returns, expected)
     assert found[0].columns.value == "/".join(names)
     for wrong in ("6,5", "1,0", ",5", "x,5", "1.5,5"):

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from saved_files import refused
+from saved_files import refused, saved
 
 from jaxcert import from_frame
 from jaxcert.tables import read_returns
@@ -22,13 +22,7 @@ ARMS = "task,trial,arm,success\n" + "".join(
 
 @pytest.fixture
 def table(tmp_path):
-    def write(text, name="r.csv"):
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-        return path
-
-    return write
+    return lambda text, name="r.csv": saved(tmp_path, name, text)
 
 
 @pytest.mark.parametrize("where", ["arm = clean", "arm=clean", "arm != windy", "arm in clean", ["arm == clean"]])
@@ -214,11 +208,10 @@ GOOD = 'name = "a tool of mine"\nrecords = "tasks.*"\ntask = "id"\ncounts = ["wo
     ],
 )
 def test_a_recipe_that_is_none_is_told(tmp_path, recipe, said):
-    (tmp_path / "r.json").write_text('{"tasks": [{"id": 1, "won": 1, "of": 2}]}')
-    (tmp_path / "r.toml").write_text(recipe)
+    path = saved(tmp_path, "r.json", '{"tasks": [{"id": 1, "won": 1, "of": 2}]}')
     with pytest.raises(ValueError, match=re.escape(said)):
-        read_returns(tmp_path / "r.json", recipe=tmp_path / "r.toml")
-    assert read_returns(tmp_path / "r.json", recipe=written(tmp_path / "good.toml", GOOD)).returns.shape == (1, 2)
+        read_returns(path, recipe=saved(tmp_path, "r.toml", recipe))
+    assert read_returns(path, recipe=saved(tmp_path, "good.toml", GOOD)).returns.shape == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -241,39 +234,31 @@ def test_a_recipe_that_is_none_is_told(tmp_path, recipe, said):
     ],
 )
 def test_what_a_recipe_does_not_find_is_no_rollout_less(tmp_path, recipe, content, said):
-    recipe = written(tmp_path / "r.toml", f'name = "a tool"\n{recipe}\n')
+    recipe = saved(tmp_path, "r.toml", f'name = "a tool"\n{recipe}\n')
     with pytest.raises(ValueError, match=re.escape(said)):
-        read_returns(written(tmp_path / "r.json", json.dumps(content)), recipe=recipe)
+        read_returns(saved(tmp_path, "r.json", json.dumps(content)), recipe=recipe)
 
 
 def test_labels_of_records_and_of_lists_end_before_the_same_text(tmp_path):
-    recipe = written(
-        tmp_path / "r.toml", 'name = "a"\nrecords = "*"\ntask = "id"\nbefore = "__"\nvalues = { ok = "ok" }'
-    )
+    recipe = saved(tmp_path, "r.toml", 'name = "a"\nrecords = "*"\ntask = "id"\nbefore = "__"\nvalues = { ok = "ok" }')
     records = [{"id": f"t{task}__{trial}", "ok": True} for task in range(6) for trial in range(4)]
-    assert read_returns(written(tmp_path / "r.json", json.dumps(records)), recipe=recipe).returns.shape == (6, 4)
+    assert read_returns(saved(tmp_path, "r.json", json.dumps(records)), recipe=recipe).returns.shape == (6, 4)
 
 
 @pytest.mark.parametrize("role", ['trial = "checkpoint"', 'own = "checkpoint"'])
 def test_a_field_that_names_policies_is_looked_at_in_whichever_role(tmp_path, role):
     how = f'name = "a"\nrecords = "*"\ntask = "id"\n{role}\nvalues = {{ ok = "ok" }}'
     records = [{"id": task, "checkpoint": f"m{i}", "ok": True} for task in range(6) for i in range(4)]
-    with pytest.raises(ValueError, match=r"holds several policies .*, by checkpoint"):
-        read_returns(written(tmp_path / "r.json", json.dumps(records)), recipe=written(tmp_path / "r.toml", how))
-
-
-def written(path, text):
-    path.write_text(text)
-    return path
+    path, recipe = saved(tmp_path, "r.json", json.dumps(records)), saved(tmp_path, "r.toml", how)
+    refused(path, "holds several policies ", ", by checkpoint", recipe=recipe)
 
 
 @pytest.mark.parametrize("held", ["[]", '{"env_runners": [1]}', '{"hist_stats": 3}', "null", '{"episode_reward": 1}'])
 def test_a_trainer_without_episodes_of_its_evaluation_is_refused(tmp_path, held):
     for task in ("a", "b"):
-        (tmp_path / task).mkdir()
-        (tmp_path / task / "result.json").write_text(f'{{"training_iteration": 1, "evaluation": {held}}}\n')
-    with pytest.raises(ValueError, match="has no evaluation with the rewards of its episodes"):
-        read_returns(tmp_path, task="{task}/result.json")
+        saved(tmp_path, f"{task}/result.json", f'{{"training_iteration": 1, "evaluation": {held}}}\n')
+    at = tmp_path / "a" / "result.json"
+    refused(tmp_path, "has no evaluation with the rewards of its episodes", at=at, task="{task}/result.json")
 
 
 def test_runs_of_a_tool_need_their_tasks(tmp_path):
@@ -284,9 +269,7 @@ def test_runs_of_a_tool_need_their_tasks(tmp_path):
 @pytest.mark.parametrize("twin", ["kind ", "kind\u200b", "\u00a0kind"])
 def test_a_column_by_which_rows_are_picked_is_seen_once(twin, tmp_path):
     """A statement names it, and who reads it cannot know which one is meant."""
-    path = tmp_path / "t.csv"
     rows = [f"{i},{j},{'ab'[j % 2]},{'ba'[j % 2]},1" for i in range(4) for j in range(4)]
-    path.write_text("\n".join([f"task,trial,kind,{twin},success", *rows, ""]), encoding="utf-8")
+    path = saved(tmp_path, "t.csv", "\n".join([f"task,trial,kind,{twin},success", *rows, ""]))
     for picked in ({"where": "kind = a"}, {"where": f"{twin} in a, b"}, {"policy": "kind", "only": "a"}):
-        with pytest.raises(ValueError, match="has more than one column"):
-            read_returns(path, **picked)
+        refused(path, "has more than one column", **picked)

@@ -97,20 +97,8 @@ def test_counts_and_rows_of_several_trials_are_looked_at_as_well(tmp_path, value
     rows = pd.DataFrame([np.atleast_1d(outcomes[int(won)]) for won in is_won], columns=value.split(","))
     beside = {"task": [f"q{i}x" for i in range(30)], "assisted": is_won, "status": np.where(is_won, "ok", "crashed")}
     rows.assign(**beside).to_csv(path, index=False)
-    asked = (
-        "certify",
-        path,
-        *ASK,
-        "--value",
-        value,
-        "--unfinished",
-        0,
-        "--strict",
-        "--ignore",
-        "assisted",
-        "--ignore",
-        "status",
-    )
+    strict = ("--strict", "--ignore", "assisted", "--ignore", "status")
+    asked = ("certify", path, *ASK, "--value", value, "--unfinished", 0, *strict)
     count = f"sets {is_won.sum()} of 30 trials aside"
     assert f"column 'assisted' {count}" in refused(*asked)
     pd.read_csv(path).drop(columns="assisted").to_csv(path, index=False)

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from cli_harness import command, refused, session
 from report.alterations import altered
+from saved_files import archive, saved
+from saved_files import refused as refused_to_read
 
 import jaxcert
 from jaxcert import read_returns, stratified
@@ -18,8 +20,7 @@ TABLE = "kind,task,trial,success\n" + "".join(f"{','.join(map(str, row))}\n" for
 
 @pytest.fixture
 def file(tmp_path):
-    (tmp_path / "t.csv").write_text(TABLE)
-    return tmp_path / "t.csv"
+    return saved(tmp_path, "t.csv", TABLE)
 
 
 def test_a_column_gives_each_task_its_stratum_in_the_order_of_tasks(file):
@@ -47,9 +48,8 @@ def test_counts_wide_tables_and_arrays_have_strata_too(tmp_path):
 
 @pytest.mark.parametrize("array", [["a"], [0.5, 1.5, 2.5], [["a", "b", "c"]]])
 def test_an_array_of_strata_has_a_word_for_each_task(tmp_path, array):
-    np.savez(tmp_path / "r.npz", returns=np.ones((3, 2)), kind=array)
-    with pytest.raises(ValueError, match=r"array 'kind' has .* expected a word or a whole number for each task"):
-        read_returns(tmp_path / "r.npz", strata="kind")
+    path = saved(tmp_path, "r.npz", archive(returns=np.ones((3, 2)), kind=array))
+    refused_to_read(path, "array 'kind' has ", "expected a word or a whole number for each task", strata="kind")
 
 
 def test_strata_that_look_alike_are_refused_or_asked_about(file, tmp_path):
@@ -63,46 +63,40 @@ def test_strata_that_look_alike_are_refused_or_asked_about(file, tmp_path):
                 with pytest.warns(UserWarning, match="'a' and 'A': if they are one stratum, it is taken for two"):
                     read_returns(path, strata="kind")
             else:
-                with pytest.raises(ValueError, match="which differ in spelling alone; expected one spelling of each"):
-                    read_returns(path, strata="kind")
+                refused_to_read(path, "which differ in spelling alone; expected one spelling of each", strata="kind")
 
 
 def test_strata_that_are_not_printable_are_refused(tmp_path):
     """A line of its own would read as a sentence of the certificate."""
-    (tmp_path / "t.csv").write_text(TABLE.replace("b,", "b\x1b[2K,"))
-    np.savez(tmp_path / "t.npz", returns=np.ones((2, 2)), kind=["a", "b\nproven: all tasks pass."])
-    for path in (tmp_path / "t.csv", tmp_path / "t.npz"):
-        with pytest.raises(ValueError, match=r"kind'? holds 'b\\.*; expected names of printable characters"):
-            read_returns(path, strata="kind")
+    content = archive(returns=np.ones((2, 2)), kind=["a", "b\nproven: all tasks pass."])
+    for name, held, place in (("t.csv", TABLE.replace("b,", "b\x1b[2K,"), "kind"), ("t.npz", content, "'kind'")):
+        path = saved(tmp_path, name, held)
+        refused_to_read(path, f"{place} holds 'b\\", "; expected names of printable characters", strata="kind")
 
 
 def test_a_task_is_in_one_stratum(file):
-    with pytest.raises(
-        ValueError, match="task 'a0' is in several strata by column 'trial'; expected one for each task"
-    ):
-        read_returns(file, strata="trial")
-    with pytest.raises(ValueError, match="has no column 'room'; found 'kind', 'task'"):
-        read_returns(file, strata="room")
+    told = "task 'a0' is in several strata by column 'trial'; expected one for each task"
+    refused_to_read(file, told, strata="trial")
+    refused_to_read(file, "has no column 'room'; found 'kind', 'task'", strata="room")
 
 
-def test_commands_ask_about_strata_or_refuse_them(file, tmp_path):
-    words = ("certify", file, "--strata", "kind", "--threshold", 0.5, "--delta", 0.1)
-    status, out, err = command(*words, "--json", tmp_path / "c.json")
-    assert status == 0, err
-    assert "on a new task from a or b, each as likely" in out
-    assert command("verify", tmp_path / "c.json", file).status == 0
-    uneven = command(*words, "--frequency", "a = 0.25", "--frequency", "b=0.75")
-    assert "from a (0.25) or b (0.75)" in uneven.out
-    assert "from a (0.25) or b (0.75)" in command(*words, "--frequency", "a=0.25,b=0.75").out
-    assert "the stratum 'c' has a frequency and no task" in refused(*words, "--frequency", "c=1")
-    assert "the stratum 'b' has tasks and no frequency" in refused(*words, "--frequency", "a=1")
-    episode = ("certify", file, "--strata", "kind", "--question", "episode", "--delta", 0.1)
-    assert "'episode' is not about strata, within which tasks were drawn; expected one of mean, cvar" in refused(
-        *episode
+@pytest.mark.usefixtures("there")
+def test_commands_ask_about_strata_or_refuse_them(file):
+    session(
+        """
+        ASKED --json c.json ~> on a new task from a or b, each as likely
+        verify c.json FILE ~>
+        ASKED --frequency 'a = 0.25' --frequency b=0.75 ~> from a (0.25) or b (0.75)
+        ASKED --frequency a=0.25,b=0.75 ~> from a (0.25) or b (0.75)
+        ASKED --frequency c=1 => the stratum 'c' has a frequency and no task
+        ASKED --frequency a=1 => the stratum 'b' has tasks and no frequency
+        certify FILE --strata kind --question episode --delta 0.1 => is not about strata, within which tasks were drawn
+        plan --strata kind --delta 0.1 => a plan for new tasks of one policy (PILOT) does
+        certify FILE --question stratified --threshold 0.5 --delta 0.1 => is about strata; expected their column (--str
+        """,
+        ASKED=f"certify {file} --strata kind --threshold 0.5 --delta 0.1",
+        FILE=str(file),
     )
-    assert "a plan for new tasks of one policy (PILOT) does" in refused("plan", "--strata", "kind", "--delta", 0.1)
-    asked = ("certify", file, "--question", "stratified", "--threshold", 0.5, "--delta", 0.1)
-    assert "is about strata; expected their column (--strata)" in refused(*asked)
 
 
 ASKED = ("--mean", "--question cvar --alpha 0.5 --cap 1", "--requirement 'success >= 0.5'")

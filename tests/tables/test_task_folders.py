@@ -255,8 +255,7 @@ def test_policies_in_paths_are_asked_about(tmp_path, pattern):
             monitor(tmp_path / policy / task / "monitor.csv", [0.5, 1.0])
     with pytest.warns(UserWarning, match="names in the paths are 'ppo' and 'sac', each with every task"):
         read_returns(tmp_path, task=pattern)
-    with pytest.raises(ValueError, match="trial is 'x'; expected none, since episodes are the trials of a file"):
-        read_returns(tmp_path, task=pattern, trial="x")
+    refused(tmp_path, "trial is 'x'; expected none, since episodes are the trials of a file", task=pattern, trial="x")
 
 
 @pytest.mark.parametrize("pattern", ["*/{task}/monitor.csv", "{trial}/{task}/monitor.csv"])
@@ -291,5 +290,5 @@ def test_a_file_without_rows_leaves_no_task_out(tmp_path, suffix):
     for task in ("a", "b", "c"):
         rows = "" if task == "b" else f"0{mark}1\n1{mark}1\n"
         (tmp_path / f"{task}.{suffix}").write_text(f"trial{mark}success\n{rows}")
-    with pytest.raises(ValueError, match=rf"b\.{suffix}: has no row; expected at least one trial"):
-        read_returns(tmp_path, task=f"{{task}}.{suffix}")
+    at = tmp_path / f"b.{suffix}"
+    refused(tmp_path, "has no row; expected at least one trial", at=at, task=f"{{task}}.{suffix}")

@@ -1,12 +1,15 @@
 """Reach-avoid formulas on finite traces by their definition, and random tasks, in plain Python and NumPy."""
 
+import functools
 import itertools
 import re
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.tasks.zones import ReachAvoid
+from jaxcert.tasks.zones._formula import sample_reach_avoid
 
 NAMES = ("a", "b", "c", "d")
 
@@ -37,6 +40,13 @@ def any_tasks(rng, num_tasks, *, depth=3):
     reach[~reach.any(-1), 0] = True
     num_stages = rng.integers(1, depth + 1, num_tasks).astype(np.int32)
     return ReachAvoid(reach, avoid, num_stages)  # rows after the last stage are noise
+
+
+@functools.cache
+def sampled_tasks(num_tasks):
+    """Tasks of the sampler."""
+    keys = jax.random.split(jax.random.key(0), num_tasks)
+    return jax.tree.map(np.asarray, jax.vmap(sample_reach_avoid)(keys))
 
 
 def stages_in(text):

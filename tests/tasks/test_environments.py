@@ -47,13 +47,13 @@ def policies_of(name: str) -> list[Policy]:
 
 
 @pytest.mark.filterwarnings("default")
+@pytest.mark.usefixtures("promoting")
 @pytest.mark.parametrize("name", entries())
 def test_returns_lie_in_the_support(name):
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        env = ENVIRONMENTS[name][0]()
-        tasks = env.sample_tasks(KEY, 3)
-        policies = policies_of(name)
-        found = [np.asarray(collect(env, policy, tasks, KEY, num_rollouts=2)) for policy in policies]
+    env = ENVIRONMENTS[name][0]()
+    tasks = env.sample_tasks(KEY, 3)
+    policies = policies_of(name)
+    found = [np.asarray(collect(env, policy, tasks, KEY, num_rollouts=2)) for policy in policies]
     assert policies
     for returns in found:
         assert returns.shape == (3, 2)

@@ -13,18 +13,11 @@ from jaxcert.tasks.locomotion import Task, _environments, cheetah, walker
 
 mujoco = pytest.importorskip("mujoco", reason="needs the extra brax")
 pytest.importorskip("mujoco_playground", reason="needs the extra brax")
-pytestmark = pytest.mark.filterwarnings("default")  # of MuJoCo and its friends
+# MuJoCo and its friends warn; its own code promotes types and ranks, and writes a log into the folder it is called in.
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("there", "promoting")]
 ROBOTS = {"cheetah": cheetah, "walker": walker}
 ENDS = {"cheetah": ("bthigh", "fthigh"), "walker": ("right_thigh", "left_thigh")}
 SCALES = [(1.0, 1.0), (0.5, 2.0), (1.7, 0.6)]
-
-
-@pytest.fixture(autouse=True)
-def _as_mjx_needs_it(tmp_path, monkeypatch):
-    """MuJoCo's own code promotes types and ranks, and writes a log into the folder that it is called in."""
-    monkeypatch.chdir(tmp_path)
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        yield
 
 
 @pytest.fixture(scope="module", params=ROBOTS)

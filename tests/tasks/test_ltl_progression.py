@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from ltl_reference import NAMES, any_tasks, as_sets, holds, nth, stages_of, task_of
+from ltl_reference import NAMES, any_tasks, as_sets, holds, nth, sampled_tasks, stages_of, task_of
 
 from jaxcert.tasks.zones import _formula as ltl
 
@@ -32,11 +32,6 @@ def any_traces(rng, num_traces):
     single = np.arange(len(NAMES)) == letters[..., None]
     several = rng.random(single.shape) < 0.3
     return np.where(np.arange(num_traces)[:, None, None] % 2, single, several)
-
-
-def sampled_tasks(num_tasks):
-    keys = jax.random.split(jax.random.key(0), num_tasks)
-    return jax.tree.map(np.asarray, jax.vmap(ltl.sample_reach_avoid)(keys))
 
 
 @functools.cache

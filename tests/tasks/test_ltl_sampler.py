@@ -1,17 +1,11 @@
 """Random tasks: the rules that they keep, and the distribution of their numbers."""
 
-import functools
-
 import jax
 import numpy as np
+from ltl_reference import sampled_tasks
 from scipy import stats
 
 from jaxcert.tasks.zones import _formula as ltl
-
-
-@functools.cache
-def sampled():
-    return jax.tree.map(np.asarray, jax.vmap(ltl.sample_reach_avoid)(jax.random.split(jax.random.key(0), 20_000)))
 
 
 def assert_uniform(values, low, high):
@@ -22,7 +16,7 @@ def assert_uniform(values, low, high):
 
 
 def test_the_rules():
-    reach, avoid, num_stages = sampled()
+    reach, avoid, num_stages = sampled_tasks(20_000)
     used = np.arange(3) < num_stages[:, None]
     assert set(np.unique(num_stages)) == {1, 2, 3}
     assert (reach.any(-1) == used).all()
@@ -35,7 +29,7 @@ def test_the_rules():
 
 def test_numbers_are_uniform_on_what_is_left():
     """Of four propositions, one or two reached and as many reached before leave 0 to 2 to avoid."""
-    reach, avoid, num_stages = sampled()
+    reach, avoid, num_stages = sampled_tasks(20_000)
     assert_uniform(reach[:, 0].sum(-1), 1, 2)
     for stage in range(3):
         here = num_stages > stage
@@ -46,7 +40,7 @@ def test_numbers_are_uniform_on_what_is_left():
 
 def test_propositions_are_uniform():
     """Each subset of a size as often as any other, given what came before."""
-    reach, avoid, num_stages = sampled()
+    reach, avoid, num_stages = sampled_tasks(20_000)
     assert_uniform(reach[reach[:, 0].sum(-1) == 1, 0].argmax(-1), 0, 3)
     pairs = reach[reach[:, 0].sum(-1) == 2, 0] @ np.array([1, 2, 4, 8])
     assert stats.chisquare(np.unique(pairs, return_counts=True)[1]).pvalue > 1e-3

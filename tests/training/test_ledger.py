@@ -15,10 +15,6 @@ def log(tmp_path):
     return tmp_path / "certificates.jsonl"
 
 
-def begun(*checkpoints):
-    return log_of({"checkpoint": number, "step": number, "certify/delta": 0.01} for number in checkpoints)
-
-
 GOOD = {"checkpoint": 1, "step": 0, "certify/delta": 0.01}
 
 
@@ -47,6 +43,6 @@ def test_an_entry_is_checked_whose_hash_is_right(log, entry, message):
 
 
 def test_the_first_checkpoint_is_not_missing(log):
-    log.write_bytes(begun(2))
+    log.write_bytes(log_of([{**GOOD, "checkpoint": 2}]))
     with pytest.raises(ValueError, match="line 1 is no entry of a checkpoint: expected the checkpoint 1"):
         Ledger(log)
