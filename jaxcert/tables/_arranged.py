@@ -28,11 +28,9 @@ def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
         raise ValueError("the frame is lazy; expected one with values: call collect()")
     if not hasattr(table, "columns"):
         raise ValueError(f"has type {type(table).__name__}, expected a frame of pandas, Polars or pyarrow")
-    every = rows_of(table)
     index = getattr(getattr(table, "index", None), "names", ())
-    indexed = [name for name in roles.columns(every.names) if name is not None and name in index]
-    hint = f"; {', '.join(indexed)} is in the index: call reset_index()" if indexed else ""
-    columns = checked(every.names, roles, hint)
+    every = rows_of(table.reset_index() if [*index] not in ([], [None]) else table)  # its levels are columns, too
+    columns = checked(every.names, roles)
     rows = picked_rows(every, roles, columns)
     try:
         found = _of_rows(rows, columns, roles)
@@ -54,7 +52,7 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     others = [name for name in others if name not in measures]
     twice = [name for name in rows.names if rows.names.count(name) > 1]
     read_as = columns._replace(trial=None if trial is None else columns.trial)
-    read = Read(read_as, task, trial, others, rows.column, values if is_wide else values[:1])
+    read = Read(read_as, task, trial, others, rows.column, values if is_wide else values[:1], called=roles.called)
     check_rows(read)
     check_pairs(read)
     ask_about_names_of([*map(roles.called, [*parts, read_as.trial, roles.strata]), roles.of_rows])

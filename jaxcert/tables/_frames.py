@@ -8,9 +8,10 @@ import numpy as np
 
 from jaxcert.tables._arranged import arrange_table, padded
 from jaxcert.tables._doubts import told_of
-from jaxcert.tables._label_doubts import check_tasks
+from jaxcert.tables._label_doubts import ask_about_labels, check_tasks
 from jaxcert.tables._returns import Returns, check_missing
 from jaxcert.tables._roles import Columns, Roles, conditions
+from jaxcert.tables._sum_doubts import check_labels
 
 
 def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]], *, strict: bool = False) -> Returns:
@@ -18,17 +19,17 @@ def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]
 
     Args:
         returns: lists of numbers or, for successes, of bool; or a dictionary of them by the labels of tasks; or arrays.
-        strict: refuse lists of which some are shorter than others.
+        strict: refuse what is warned of.
 
     Returns:
         A ``Returns``, whose ``returns`` [n, m] and ``where`` go into ``jaxcert.certify``.
 
     Raises:
         ValueError: there is no task; one has no rollout, or something else than finite numbers, or successes where
-            another has numbers; with ``strict``, rollouts are missing.
+            another has numbers; the last label is of a sum; with ``strict``, rollouts are missing.
 
     Warns:
-        UserWarning: without ``strict``, some tasks have fewer rollouts than others.
+        UserWarning: some tasks have fewer rollouts than others, or labels may tell policies or trials apart.
 
     Example:
         >>> import warnings
@@ -51,6 +52,10 @@ def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]
         told = f"task {kinds[True]!r} has successes, of type bool, task {kinds[False]!r} numbers"
         raise ValueError(f"{told}; expected one kind")
     labels = np.fromiter(rows, object) if isinstance(returns, Mapping) else np.arange(len(rows))
+    if isinstance(returns, Mapping):
+        with told_of("", strict, 4):
+            check_labels([*rows], "of tasks")
+            ask_about_labels([*rows])
     tasks = np.repeat(np.arange(len(rows)), [len(row) for row in rows.values()])
     found = padded(tasks, np.concatenate([*rows.values()]), labels)
     check_missing(found, strict=strict)
@@ -94,7 +99,7 @@ def from_frame(
     Roles of columns, the order of tasks and rollouts, and what is refused are as in ``jaxcert.tables.read_returns``.
 
     Args:
-        frame: the table; a pandas or Polars DataFrame, or a pyarrow Table.
+        frame: the table; a pandas or Polars DataFrame, or a pyarrow Table. Levels of an index are columns, too.
         task, trial, value, successes, trials, where, policy, only, strata, unfinished, tasks: as in ``read_returns``;
             entries may be of any type, such as text or numbers, also numbers as text.
         strict: refuse what is warned of, as a frame in which some tasks have fewer rollouts than others.

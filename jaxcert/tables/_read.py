@@ -37,11 +37,12 @@ class Read:
     column: Callable[[Any], Coded]
     values: Sequence[Coded] = ()  # the outcomes
     picked: str = " (--where, --policy)"  # how rows are picked by a column, if they can be
+    called: Callable[[Any], Any] = str  # what a column holds by its name
 
     @functools.cached_property
     def beside(self) -> "list[Beside]":
         """The columns that are not read; those that say more than the table come first, since they are certain."""
-        names = sorted(self.others, key=lambda name: not tells(name).looked_at)
+        names = sorted(self.others, key=lambda name: not tells(self.called(name)).looked_at)
         read = weakref.proxy(self)  # else both would keep each other, and rows that nobody needs any more
         return [Beside(*part, name, read) for name in names for part in nested(name, self.column(name))]
 
@@ -62,7 +63,7 @@ class Beside:
 
     def __init__(self, name: Any, entries: Coded, column: Any, read: Read) -> None:
         self.name, self.entries, self.column, self.read = str(name), entries, column, read
-        self.words, self.told = words_in(name), tells(name)
+        self.words, self.told = words_in(read.called(name)), tells(read.called(name))
         self.pairs = pair_counts(read.task, entries)  # how often each entry occurs with each task
         self.is_trial = name == read.columns.trial
         num, num_tasks = len(entries.entries), len(read.task.entries)

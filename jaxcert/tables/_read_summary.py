@@ -98,7 +98,10 @@ def read_summary(
             judge(BY_NAME, Outcomes(layout.columns.value, values))
             ask_about_labels(found.tolist())
             check_tasks(found, None)
-        for names in (files.digests, *({outer[name]: None for outer in files.parts.values()} for name in across)):
+        for names in (
+            files.digests,
+            *({f"{name} {outer[name]}": None for outer in files.parts.values()} for name in across),
+        ):
             ask_about_files(names, of_same_tasks=files.share_tasks)
     data = ReturnsFile(
         returns=tally.histogram(),

@@ -12,7 +12,7 @@ import pytest
 from cli_harness import command, refused, session
 from saved_files import check_said
 
-from jaxcert.tables import from_frame, read_returns, read_summary
+from jaxcert.tables import from_frame, from_lists, read_returns, read_summary
 
 ASK = ("--threshold", 0.5, "--delta", 0.1)
 
@@ -501,6 +501,24 @@ def test_policies_are_not_proposed_as_parts_of_a_label(name, proposed):
     assert bool(re.search("both( columns)? as task", str(caught.value))) == bool(proposed)
 
 
+def test_levels_of_an_index_are_columns():
+    one, other = (pd.DataFrame({"task": [*"abcdef"] * 2, "success": [*[True] * 11, x]}) for x in (True, False))
+    both = pd.concat({"pi0": one, "act": other}, names=["policy"])
+    for frame in (both, both.reset_index(level=1, drop=True), pd.concat({"x": one, "y": other})):
+        with pytest.raises(ValueError, match="rows of the same task differ in column"):
+            from_frame(frame, trial=None, strict=True)
+    assert len(from_frame(both, trial=None, policy="policy", only="act").tasks) == 6
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [("pi0/t0 pi0/t1 act/t0 act/t1", "such as"), ("ckpt_1 ckpt_2 ckpt_3", "such as"), ("a b mean", "sums")],
+)
+def test_labels_of_lists_are_looked_at(labels, said):
+    with pytest.raises(ValueError, match=said):
+        from_lists({label: [0.5, 1.0] for label in labels.split()}, strict=True)
+
+
 def at_places(steps, *counts):
     """JSON with records at a path, whose stars have so many entries; the last number is that of a list for no star."""
     if not steps:
@@ -513,12 +531,13 @@ def at_places(steps, *counts):
 @pytest.mark.parametrize(
     ("records", "roles", "said"),
     [
-        ("policies.*.tasks.*", {"task": "$2", "trial": "$1"}, NAMED),
+        ("policies.*.tasks.*", {"task": "$2", "trial": "$1"}, "differ in column"),
         ("checkpoints.*.tasks.*", {"task": "$1", "trial": "$2"}, NAMED),
         ("checkpoints.*.tasks.*", {"task": "$1,$2", "trial": None}, NAMED),
         ("*.*", {"task": "$1,$2", "trial": None}, JOINED),
+        ("metrics.*.tasks.*", {"task": "$2", "trial": "$1"}, "differ in column"),
         ("tasks.*.steps", {"task": "$1", "trial": None}, NAMED),
-        ("tasks.*.steps.*", {"task": "$1", "trial": "$2"}, NAMED),
+        ("tasks.*.steps.*", {"task": "$1", "trial": "$2"}, "differ in column"),
         ("seeds.*.tasks.*", {"task": "$2", "trial": "$1"}, ""),
         ("tasks.*.trials", {"task": "$1", "trial": None}, ""),
     ],

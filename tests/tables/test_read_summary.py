@@ -337,15 +337,25 @@ def test_files_of_the_same_tasks_that_are_named_after_policies_are_told(tmp_path
         assert read_summary(tmp_path, strict=True).num_rollouts.tolist() == [2 * len(names.split())] * 2
 
 
-@pytest.mark.parametrize(("entries", "told"), [("baseline ours", True), ("ckpt_1000 ckpt_2000", True), ("1 2", False)])
-def test_partitions_across_of_the_same_tasks_are_asked_about_as_files_are(tmp_path, entries, told):
+@pytest.mark.parametrize(
+    ("name", "entries", "told"),
+    [
+        ("tag", "baseline ours", True),
+        ("tag", "ckpt_1000 ckpt_2000", True),
+        ("exp", "1 2", True),
+        ("part", "1 2", False),
+    ],
+)
+def test_partitions_across_of_the_same_tasks_are_asked_about_as_files_are(tmp_path, name, entries, told):
     for i, entry in enumerate(entries.split()):
-        saved(tmp_path, f"exp={entry}/a.parquet", {"task": ["pick", "push"] * 2, "success": [True, True, i > 0, True]})
-    refused(tmp_path, "lies in partitions exp, which may tell tasks apart", "the folder of one entry", support=None)
+        saved(
+            tmp_path, f"{name}={entry}/a.parquet", {"task": ["pick", "push"] * 2, "success": [True, True, i > 0, True]}
+        )
+    refused(tmp_path, f"lies in partitions {name}, which may tell tasks apart", "the folder of one entry", support=None)
     if told:
-        refused(tmp_path, "its files or partitions are named as", support=None, across=["exp"], strict=True)
+        refused(tmp_path, "its files or partitions are named as", support=None, across=[name], strict=True)
     else:
-        assert read_summary(tmp_path, across=["exp"], strict=True).num_rollouts.tolist() == [4, 4]
+        assert read_summary(tmp_path, across=[name], strict=True).num_rollouts.tolist() == [4, 4]
 
 
 def test_files_of_other_tasks_may_have_any_name(tmp_path):
