@@ -219,6 +219,18 @@ def test_trials_that_an_error_ended_help_no_other_policy():
     )
 
 
+def test_errors_of_a_runner_help_no_other_policy():
+    trials = [{"task_id": x, "trial_name": f"{x}1", "is_resolved": True, "failure_mode": "unset"} for x in "abcd"]
+    bench = {"results": trials, "n_resolved": 4}
+    written(Path(), bench, "whole.json")
+    ended = edited(edited(bench, "results", 0, "failure_mode", value="unknown_agent_error"), "n_resolved", value=3)
+    written(Path(), edited(ended, "results", 0, "is_resolved", value=False), "cut.json")
+    run("""
+        compare cut.json whole.json --suite --mean --delta 0.5 ~> 1 ended by an error
+        compare whole.json cut.json --suite --mean --delta 0.5 => B's unfinished rollouts would help A
+    """)
+
+
 def test_a_page_names_no_folder_by_its_path(tmp_path):
     for name in ("alice", "bob"):
         for task in range(6):

@@ -42,6 +42,7 @@ class Recipe(NamedTuple):
     # A field that says why a rollout has no outcome, or "field = word", or "field != word" for any other one.
     unfinished: str = ""
     failed: str = ""  # the same, of a rollout that ended early, and counts 0
+    errors: str = ""  # a field, or "field = words", that tells errors of the runner, whatever the policy did
     policy: tuple[str, ...] = ()  # fields that have to be the same in all records
     own: str = ""  # fields that the tool writes for whatever policy, which are not named as unread
     fixed_list: bool = True  # whether the tasks are a list that somebody made
@@ -78,18 +79,27 @@ class Recipe(NamedTuple):
         _check_same_policy((name, each.listed()) for name, each in others.items())
         early = Counter(filter(None, (_why(self.failed, each.place) for each in found)))
         reasons = f", {listed(f'{why} ({count})' for why, count in early.most_common())}" if early else ""
+        num_errors = self._num_errors(found)
+        ended = f"{num_errors} ended by an error" if num_errors else ""
+        ended = f"{early.total()} ended early{reasons}" if early else ended
         task = "task" if "$" in self.task or self.lists else self.task
         trial = None if not self.trial or self.counts else "trial" if "$" in self.trial else self.trial
         return Rollouts(
             Columns(task, trial, next(iter(rows[0].values))),
             rows,
             supports=dict.fromkeys(self.values, self.support) if self.support else {},
-            remark=f"{early.total()} ended early{reasons}" if early else self.remark,
+            remark="; ".join(filter(None, [ended, "" if early else self.remark])),
             reasons=reasons,
-            num_errors=0 if _parts(self.failed)[1] else early.total(),
+            num_errors=num_errors,
             counted=bool(self.counts),
             others=others,
         )
+
+    def _num_errors(self, found: Sequence[Found]) -> int:
+        """How many rollouts an error of the runner ended."""
+        path, _, words = _parts(self.errors)
+        entries = [each.place.first(path) for each in found] if path else []
+        return sum(f"{entry}" in words.split(", ") if words else bool(entry) for entry in entries)
 
     def _check_numbers(self, whole: Place, counts: Counter[Any]) -> None:
         """Check that there are all rollouts, and all repeats of each task, of which one with more may be several."""
