@@ -194,7 +194,7 @@ def certify_suite_requirements(
         >>> lines = ["success >= 0.7", "collision <= 0.2"]
         >>> returns = {"success": passed, "collision": hit}
         >>> print(certify_suite_requirements(returns, lines, delta=0.05, complete=True))
-        With confidence 0.95: on at least 37 of these 50 tasks, the probability of success is at least 0.7
+        With confidence 0.95: on at least 36 of these 50 tasks, the probability of success is at least 0.7
         and the probability of collision is at most 0.2, all at once.
 
     Reference: the theory page, sections 2.4 and 22.
