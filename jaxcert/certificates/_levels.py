@@ -22,7 +22,7 @@ from jaxcert.returns._prepared import part_of
 
 
 class UsualLevels(NamedTuple):
-    """A few levels, fixed beforehand: those of lower bounds, or near which numbers of successes are tried."""
+    """A few levels that are fixed beforehand: lower bounds have them, and numbers of successes are near them."""
 
     levels: tuple[float, ...]
     quantiles: tuple[float, ...]  # the normal quantiles of 1 minus them

@@ -32,25 +32,22 @@ def too_few_trials(
     limit = max(min(_MOST_TRIALS, _MOST_RETURNS // n), trials)
     settings = {name: getattr(certificate, name) for name in question.settings}
     settings |= {**question.declared, "support": (worst, best), str(question.fixed): certificate.thresholds[index]}
-    returns = np.full((n, limit), best, np.float32)
-
-    def most(trials: int) -> int:
-        """How many tasks are certified; one shape for all numbers of trials, and so one program."""
-        where = np.broadcast_to(np.arange(limit) < trials, returns.shape)
-        given: Any = {"returns": returns, "where": where}
-        if of_pairs:
-            given = {"returns": paired(returns, np.full_like(returns, worst), where_a=where, where_b=where)}
-        with precision(str(certificate.delta.dtype)):
-            found = question.function(**given, **settings)
-        return int(np.asarray(getattr(found, question.rows.columns[question.rows.certified]))[0])
-
-    if (count := most(trials)) == n:
+    numbers = np.arange(trials, limit + 1)
+    where = np.broadcast_to(np.arange(limit) < numbers[:, None, None], (len(numbers), n, limit))
+    returns = np.full(where.shape, best, np.float32)
+    given: Any = {"returns": returns, "where": where}
+    if of_pairs:
+        given = {"returns": paired(returns, np.full_like(returns, worst), where_a=where, where_b=where)}
+    with precision(str(certificate.delta.dtype)):
+        answer = question.function(**given, **settings)  # of all numbers in one call
+    most = np.asarray(getattr(answer, question.rows.columns[question.rows.certified]))[:, 0]
+    if (count := int(most[0])) == n:
         return None
     found = (
         f"with {how_many(trials, 'trial')} of each at most {count} of {n} tasks can be certified, whatever the results"
     )
-    # What successes certify falls now and then as trials are added, so that each number is tried.
-    needed = next((m for m in range(trials + 1, limit + 1) if most(m) == n), None)
+    # What successes certify falls now and then as trials are added.
+    needed = int(numbers[np.argmax(most == n)]) if np.any(most == n) else None
     if not needed:
         return f"{found}; {how_many(limit, 'trial')} are too few for all of them"
     return f"{found}; for all of them it takes {how_many(needed, 'trial')} of each, if these go as well as can be"

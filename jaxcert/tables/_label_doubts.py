@@ -148,7 +148,7 @@ def _are_crossed(one: np.ndarray, other: np.ndarray) -> bool:
 def ask_about_labels_of(read: Read, label: Callable[[Columns], Coded], parts: Mapping[Any, str]) -> None:
     """Warn of labels of tasks by themselves and by their rows.
 
-    ``label`` joins columns, of which ``parts`` are read, each with what it holds.
+    ``label`` joins columns. ``parts`` says what each column of the label holds.
     """
     if len(parts) > 1:
         _ask_about_parts(read, parts, label)
